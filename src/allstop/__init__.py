@@ -1,0 +1,3 @@
+"""Run AI agents unattended, with brakes."""
+
+__version__ = "0.1.0"

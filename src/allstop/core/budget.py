@@ -1,0 +1,83 @@
+"""Budgets shared by several runs: reserved before a call, settled after it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Amount(Struct, frozen=True, kw_only=True):
+    turns: int = 0
+    tokens: int = 0
+    cost_microusd: int = 0
+
+    def plus(self, other: Amount) -> Amount:
+        return Amount(
+            turns=self.turns + other.turns,
+            tokens=self.tokens + other.tokens,
+            cost_microusd=self.cost_microusd + other.cost_microusd,
+        )
+
+    def minus(self, other: Amount) -> Amount:
+        return Amount(
+            turns=self.turns - other.turns,
+            tokens=self.tokens - other.tokens,
+            cost_microusd=self.cost_microusd - other.cost_microusd,
+        )
+
+
+NOTHING = Amount()
+
+
+class Cap(Struct, frozen=True, kw_only=True):
+    """The most one account may come to; None means no limit."""
+
+    turns: int | None = None
+    tokens: int | None = None
+    cost_microusd: int | None = None
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """One thing that has a budget: a run, a task, a sprint, a day."""
+
+    cap: Cap = Cap()
+    spent: Amount = NOTHING
+    reserved: Amount = NOTHING
+
+    @property
+    def committed(self) -> Amount:
+        return self.spent.plus(self.reserved)
+
+
+class Refusal(NamedTuple):
+    account: str
+    what: str
+    committed: int
+    asked: int
+    cap: int
+
+    def __str__(self) -> str:
+        return f"{self.account}: {self.what} {self.committed:,} + {self.asked:,} of {self.cap:,}"
+
+
+def refuse(name: str, account: Account, amount: Amount) -> Refusal | None:
+    """Why `amount` does not fit; what is used up refuses even a call without a cap."""
+    for what in ("turns", "tokens", "cost_microusd"):
+        cap = getattr(account.cap, what)
+        have, ask = getattr(account.committed, what), getattr(amount, what)
+        if cap is not None and (have + ask > cap or have >= cap):
+            return Refusal(name, what, have, ask, cap)
+    return None
+
+
+def reserve(account: Account, amount: Amount) -> Account:
+    return Account(cap=account.cap, spent=account.spent, reserved=account.reserved.plus(amount))
+
+
+def settle(account: Account, reserved: Amount, spent: Amount) -> Account:
+    return Account(
+        cap=account.cap,
+        spent=account.spent.plus(spent),
+        reserved=account.reserved.minus(reserved),
+    )

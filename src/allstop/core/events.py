@@ -1,0 +1,105 @@
+"""What happened: the only things ever written to a run's journal."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from allstop.core.approvals import Ask, Rule
+from allstop.core.brakes import Limits, Tally
+from allstop.core.commands import Command
+from allstop.core.ids import MoveId, RunId
+from allstop.core.moves import Item, Outcome, Result, Work
+
+
+class _Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=True):
+    at: datetime
+
+
+class Opened(_Event, frozen=True, tag="opened"):
+    kind: str
+    spec: dict[str, object]
+    title: str = ""
+    limits: Limits = Limits()
+    rules: tuple[Rule, ...] = ()
+    parent: RunId | None = None
+    ref: str = ""
+
+
+class MoveStarted(_Event, frozen=True, tag="move_started"):
+    id: MoveId
+    move: Work
+
+
+class ThreadOpened(_Event, frozen=True, tag="thread_opened"):
+    """The agent's own name for its conversation, written before anything is said in it."""
+
+    id: MoveId
+    thread: str
+
+
+class Noted(_Event, frozen=True, tag="noted"):
+    id: MoveId
+    items: tuple[Item, ...]
+
+
+class Asked(_Event, frozen=True, tag="asked"):
+    id: MoveId
+    ask: Ask
+
+
+class MoveEnded(_Event, frozen=True, tag="move_ended"):
+    id: MoveId
+    result: Result
+
+
+class Commanded(_Event, frozen=True, tag="commanded"):
+    command: Command
+    by: str = "user"
+
+
+class ChildClosed(_Event, frozen=True, tag="child_closed"):
+    ref: str
+    run: RunId
+    outcome: Outcome
+    tally: Tally
+    note: str = ""
+
+
+class Closed(_Event, frozen=True, tag="closed"):
+    outcome: Outcome
+    note: str = ""
+
+
+class Killed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A process tree that a stop put down."""
+
+    label: str
+    pid: int
+
+
+class Halted(_Event, frozen=True, tag="halted"):
+    """On the helm: one process's receipt that an Allstop has taken effect in it."""
+
+    asked_at: datetime
+    by: str  # who put things down: a process that drives, or the one that said stop
+    took_ms: float
+    killed: tuple[Killed, ...] = ()
+    discarded: tuple[str, ...] = ()  # replies that were cut off or came too late
+    runs: dict[RunId, str] = {}  # what state each was left in
+
+
+Event: TypeAlias = (
+    Opened
+    | MoveStarted
+    | ThreadOpened
+    | Noted
+    | Asked
+    | MoveEnded
+    | Commanded
+    | ChildClosed
+    | Closed
+    | Halted
+)

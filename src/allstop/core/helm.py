@@ -1,0 +1,65 @@
+"""The helm: what has been said to all runs at once, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core.commands import Allstop, Command, Freeze, Pause, Resume, Thaw
+from allstop.core.events import Commanded, Event
+
+
+class Hold(StrEnum):
+    """What keeps a run, or all of them, from going on."""
+
+    NONE = "running"
+    PAUSED = "paused"
+    FROZEN = "frozen"
+    STOPPED = "stopped"
+
+
+class Helm(Struct, frozen=True, kw_only=True):
+    hold: Hold = Hold.NONE
+    stops: int = 0  # the epoch: what began before a stop is not accepted after it
+    since: datetime | None = None
+    by: str = ""
+
+
+def held(hold: Hold, command: Command) -> Hold:
+    """The hold after a command. Only Resume leaves an Allstop."""
+    match command:
+        case Allstop():
+            return Hold.STOPPED
+        case Resume():
+            return Hold.NONE
+        case Freeze() if hold is not Hold.STOPPED:
+            return Hold.FROZEN
+        case Thaw() if hold is Hold.FROZEN:
+            return Hold.NONE
+        case Pause() if hold is Hold.NONE:
+            return Hold.PAUSED
+        case _:
+            return hold
+
+
+def steer(helm: Helm, event: Event) -> Helm:
+    if not isinstance(event, Commanded):
+        return helm
+    hold = held(helm.hold, event.command)
+    if isinstance(event.command, Allstop):
+        since = helm.since if helm.hold is Hold.STOPPED else event.at
+        return Helm(hold=hold, stops=helm.stops + 1, since=since, by=event.by)
+    if hold is helm.hold:
+        return helm
+    return replace(helm, hold=hold, since=None if hold is Hold.NONE else event.at, by=event.by)
+
+
+def fold(events: Iterable[Event]) -> Helm:
+    helm = Helm()
+    for event in events:
+        helm = steer(helm, event)
+    return helm

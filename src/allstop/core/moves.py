@@ -1,0 +1,219 @@
+"""What a pilot can ask the loop to do next, and what can come back."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core.brakes import Limits
+from allstop.core.ids import AgentName, RunId
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    DONE = "done"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"  # its own limit of turns or time
+    BRAKED = "braked"  # a budget
+    ABORTED = "aborted"
+
+
+class FailureKind(StrEnum):
+    """Why a move did not succeed."""
+
+    RATE_LIMITED = "rate_limited"
+    USAGE_LIMITED = "usage_limited"
+    OVERLOADED = "overloaded"
+    AUTH = "auth"
+    CONTEXT = "context"  # the conversation no longer fits the model
+    NETWORK = "network"
+    BAD_REQUEST = "bad_request"
+    EXITED = "exited"  # the program ended with another code than 0
+    TIMED_OUT = "timed_out"
+    STALLED = "stalled"  # no sign of life for too long
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"  # cut off by a brake
+    DISCARDED = "discarded"  # it came back, but after a stop
+    INTERRUPTED = "interrupted"  # the process died while the move was open
+    OUT_OF_BUDGET = "out_of_budget"
+    UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
+    CONFLICT = "conflict"
+
+
+LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.OVERLOADED})
+"""The agent is fine; it must only wait."""
+
+OURS = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED, FailureKind.INTERRUPTED})
+"""Nobody's fault: the move is simply taken up again."""
+
+
+class Prompt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent is told. The record keeps the digest; a replay makes the text again."""
+
+    digest: str
+    chars: int
+    text: str = ""
+
+
+def prompt(text: str) -> Prompt:
+    digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return Prompt(digest=digest, chars=len(text), text=text)
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A command that must succeed before work counts as done."""
+
+    name: str
+    run: str
+    timeout_s: float = 300.0
+    required: bool = True
+
+
+class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="move", tag=True):
+    pass
+
+
+class TakeTurn(_Move, frozen=True, tag="take_turn"):
+    agent: AgentName
+    prompt: Prompt
+    thread: str | None = None
+    workspace: str | None = None
+    timeout_s: float = 3600.0
+    idle_s: float = 600.0
+    max_tokens: int | None = None  # most that this turn may use; reserved before it starts
+
+
+class RunChecks(_Move, frozen=True, tag="run_checks"):
+    checks: tuple[Check, ...]
+    workspace: str
+
+
+class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):
+    workspace: str
+    target: str
+
+
+class Deliver(_Move, frozen=True, tag="deliver"):
+    """Bring the workspace's commits home, onto a branch of the user's repository."""
+
+    workspace: str
+    branch: str
+
+
+class Spawn(_Move, frozen=True, tag="spawn"):
+    kind: str
+    ref: str
+    spec: dict[str, object]
+    limits: Limits = Limits()
+
+
+class Wait(_Move, frozen=True, tag="wait"):
+    reason: str
+    until: datetime | None = None
+    for_person: bool = False
+
+
+class Finish(_Move, frozen=True, tag="finish"):
+    outcome: Outcome
+    note: str = ""
+
+
+Work: TypeAlias = TakeTurn | RunChecks | OpenWorkspace | Deliver | Spawn
+Move: TypeAlias = Work | Wait | Finish
+
+
+def on_record(move: Work) -> Work:
+    """The move as the journal keeps it: without the prompt's text."""
+    if isinstance(move, TakeTurn):
+        return replace(move, prompt=replace(move.prompt, text=""))
+    return move
+
+
+class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something finished that an agent said or did within a turn."""
+
+    kind: str
+    text: str
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a turn used. Input includes what came from a cache."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    cost_microusd: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output
+
+
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a workspace stands after a turn."""
+
+    head: str
+    commits: int = 0  # since the base
+    files: int = 0
+    new_commits: int = 0  # since the turn before
+
+
+class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    run: str
+    passed: bool
+    required: bool = True
+    code: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    output: str = ""  # its end
+
+
+class _Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="result", tag=True):
+    pass
+
+
+class TurnDone(_Result, frozen=True, tag="turn_done"):
+    text: str
+    thread: str | None = None
+    usage: Usage = Usage()
+    change: Change | None = None
+
+
+class ChecksDone(_Result, frozen=True, tag="checks_done"):
+    results: tuple[CheckResult, ...] = ()
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        return tuple(r for r in self.results if r.required and not r.passed)
+
+
+class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):
+    base: str  # the commit it starts from
+
+
+class Delivered(_Result, frozen=True, tag="delivered"):
+    branch: str
+    commit: str
+
+
+class Spawned(_Result, frozen=True, tag="spawned"):
+    run: RunId
+
+
+class Failed(_Result, frozen=True, tag="failed"):
+    kind: FailureKind
+    message: str = ""
+    retry_at: datetime | None = None
+    usage: Usage = Usage()
+    change: Change | None = None
+
+
+Result: TypeAlias = TurnDone | ChecksDone | WorkspaceOpen | Delivered | Spawned | Failed

@@ -1,0 +1,34 @@
+"""Agents' text made safe to show: no escape sequences, nothing invisible that could mislead."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links, the clipboard
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS and friends
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor moves
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_INVISIBLE = re.compile(
+    r"[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str) -> str:
+    """The text with escape sequences gone and what is invisible made visible."""
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+
+
+def one_line(text: str, most: int = 100) -> str:
+    """The text as one short line."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def ending(text: str, most: int) -> str:
+    """The last `most` characters, with a mark where the rest was."""
+    return text if len(text) <= most else f"[… {len(text) - most:,} characters …]\n{text[-most:]}"

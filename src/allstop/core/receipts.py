@@ -1,0 +1,93 @@
+"""Why a run did what it did: every decision made again from the record, and compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from allstop.core import brakes, run
+from allstop.core.brakes import Tally
+from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.ids import MoveId
+from allstop.core.moves import Failed, Finish, Move, Result, Wait, Work, on_record
+from allstop.core.run import Pilot, RunState
+
+S = TypeVar("S")
+
+
+class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision: what was known, what was decided, what came of it."""
+
+    seq: int
+    at: datetime
+    move: Work | Finish
+    tally: Tally
+    warning: str = ""  # a limit that was near
+    same: bool = True  # deciding again from the record gives this very move
+    again: Move | None = None  # what it gives instead
+    result: Result | None = None
+    overridden: str = ""  # why what came back did not count
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    seq: int
+    recorded: Work | Finish
+    again: Move
+
+
+def receipts(pilot: Pilot[S], events: Sequence[Event]) -> list[Receipt]:
+    """A receipt for every decision in the record, oldest first."""
+    opened = events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    results = {e.id: e.result for e in events if isinstance(e, MoveEnded)}
+    state = run.begin(pilot, opened)
+    written = []
+    for seq, event in enumerate(events[1:], start=2):
+        if isinstance(event, MoveStarted | Closed):
+            written.append(_receipt(pilot, state, seq, event, results))
+        state = run.evolve(pilot, state, event)
+    return written
+
+
+def differences(pilot: Pilot[S], events: Sequence[Event]) -> list[Difference]:
+    """Where this pilot decides otherwise than the record says; none for the pilot that wrote it."""
+    return [
+        Difference(seq=r.seq, recorded=r.move, again=r.again)
+        for r in receipts(pilot, events)
+        if r.again is not None
+    ]
+
+
+def _receipt(
+    pilot: Pilot[S],
+    state: RunState[S],
+    seq: int,
+    event: MoveStarted | Closed,
+    results: dict[MoveId, Result],
+) -> Receipt:
+    recorded = _recorded(event)
+    again = run.choose(pilot, state, event.at)
+    again = again if isinstance(again, Wait | Finish) else on_record(again)
+    same = msgspec.json.encode(again) == msgspec.json.encode(recorded)
+    result = results.get(event.id) if isinstance(event, MoveStarted) else None
+    return Receipt(
+        seq=seq,
+        at=event.at,
+        move=recorded,
+        tally=state.tally,
+        warning=brakes.check(state.limits, state.tally, state.opened.at, event.at).reason,
+        same=same,
+        again=None if same else again,
+        result=result,
+        overridden=result.kind.value if isinstance(result, Failed) else "",
+    )
+
+
+def _recorded(event: MoveStarted | Closed) -> Work | Finish:
+    if isinstance(event, Closed):
+        return Finish(outcome=event.outcome, note=event.note)
+    return event.move

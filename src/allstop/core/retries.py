@@ -1,0 +1,30 @@
+"""When to try again."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+
+from msgspec import Struct
+
+
+class Backoff(Struct, frozen=True, kw_only=True):
+    """Waits of 2 s, 4 s, 8 s …, each up to a tenth longer so that many don't come back at once."""
+
+    first_s: float = 2.0
+    factor: float = 2.0
+    most_s: float = 300.0
+    jitter: float = 0.1
+    retries: int = 2
+
+    def delay(self, attempt: int, seed: str) -> timedelta:
+        """The wait before retry number `attempt`, counted from 1; the same for the same seed."""
+        # a float power overflows long before the exponent stops growing
+        exponent = min(attempt - 1, 64)
+        span = min(self.first_s * self.factor**exponent, self.most_s)
+        return timedelta(seconds=span * (1 + self.jitter * _share(seed, attempt)))
+
+
+def _share(seed: str, attempt: int) -> float:
+    digest = hashlib.blake2s(f"{seed}:{attempt}".encode(), digest_size=2).digest()
+    return int.from_bytes(digest) / 0xFFFF

@@ -1,0 +1,30 @@
+"""Which agent speaks: the first choice, or the fallback while the first must wait."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core.ids import AgentName
+
+
+class Roster(Struct, frozen=True, kw_only=True):
+    """Agents in order of preference, and until when each is held by a limit."""
+
+    agents: tuple[AgentName, ...]
+    held_until: dict[AgentName, datetime] = {}
+
+
+def hold(roster: Roster, agent: AgentName, until: datetime) -> Roster:
+    return replace(roster, held_until={**roster.held_until, agent: until})
+
+
+def pick(roster: Roster, now: datetime) -> AgentName | datetime:
+    """The best agent that is free now, or the time at which the first one will be."""
+    for agent in roster.agents:
+        until = roster.held_until.get(agent)
+        if until is None or until <= now:
+            return agent
+    return min(roster.held_until[agent] for agent in roster.agents)

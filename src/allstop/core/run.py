@@ -1,0 +1,223 @@
+"""One run: its state, how an event changes it, and how the next move is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core import brakes
+from allstop.core.approvals import Ask
+from allstop.core.brakes import AtLimit, Grip, Limits, Tally, Verdict
+from allstop.core.commands import Abort, Allstop, Permit, Raise, Resume
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    Commanded,
+    Event,
+    MoveEnded,
+    MoveStarted,
+    Opened,
+    ThreadOpened,
+)
+from allstop.core.helm import Helm, Hold, held
+from allstop.core.ids import MoveId
+from allstop.core.moves import (
+    Failed,
+    FailureKind,
+    Finish,
+    Move,
+    Outcome,
+    Result,
+    TakeTurn,
+    TurnDone,
+    Wait,
+    Work,
+)
+
+S = TypeVar("S")
+
+AT_EASE = Helm()
+
+
+class Brief(NamedTuple):
+    """What a pilot is told besides its own state."""
+
+    now: datetime
+    warning: str = ""  # a limit is near: wind down
+
+
+class Pilot(Protocol[S]):
+    """Decides what a run does next. Pure: it must not read a clock, a file or a socket."""
+
+    @property
+    def kind(self) -> str: ...
+    def begin(self, spec: dict[str, object]) -> S: ...
+    def evolve(self, state: S, event: Event) -> S: ...
+    def next_move(self, state: S, brief: Brief) -> Move: ...
+
+
+class OpenMove(Struct, frozen=True, kw_only=True):
+    id: MoveId
+    move: Work
+    started_at: datetime
+    stops: int  # of this run, when it began
+    thread: str | None = None
+
+
+class RunState(Struct, Generic[S], frozen=True, kw_only=True):
+    opened: Opened
+    pilot: S
+    limits: Limits
+    tally: Tally = Tally()
+    hold: Hold = Hold.NONE
+    stops: int = 0
+    aborting: bool = False
+    closed: Closed | None = None
+    open_move: OpenMove | None = None
+    moves: int = 0
+    asks: dict[str, Ask] = {}  # waiting for a person
+    permits: dict[str, bool] = {}  # answered by one
+    broke: str = ""  # which shared budget is used up
+
+
+def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
+    return RunState(opened=opened, pilot=pilot.begin(opened.spec), limits=opened.limits)
+
+
+def evolve(pilot: Pilot[S], state: RunState[S], event: Event) -> RunState[S]:
+    state = _evolve_common(state, event)
+    before = state.pilot
+    after = pilot.evolve(before, event)
+    return state if after is before else replace(state, pilot=after)
+
+
+def fold(pilot: Pilot[S], events: Iterable[Event]) -> RunState[S]:
+    stream = iter(events)
+    opened = next(stream)
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    state = begin(pilot, opened)
+    for event in stream:
+        state = evolve(pilot, state, event)
+    return state
+
+
+def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_EASE) -> Move:
+    """The next move: Allstop first, then the run's own state, its limits, and last the pilot."""
+    if helm.hold is not Hold.NONE:
+        return Wait(reason="allstop" if helm.hold is Hold.STOPPED else f"all {helm.hold}")
+    if state.closed is not None:
+        return Wait(reason="closed")
+    if state.aborting:
+        return Finish(outcome=Outcome.ABORTED)
+    if state.hold is not Hold.NONE:
+        return Wait(reason=state.hold.value)
+    verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
+    if verdict.grip is Grip.HARD:
+        return _braked(state.limits, verdict)
+    if state.broke:
+        return _braked(state.limits, Verdict(Grip.HARD, state.broke))
+    move = pilot.next_move(state.pilot, Brief(now, verdict.reason))
+    if isinstance(move, TakeTurn) and move.max_tokens is not None:
+        verdict = brakes.room_for(state.limits, state.tally, move.max_tokens)
+        if verdict.grip is Grip.HARD:
+            return _braked(state.limits, verdict)
+    return move
+
+
+def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Result) -> Result:
+    """What may be written of a result: nothing an agent said counts after a stop."""
+    move = state.open_move
+    assert move is not None, "a result belongs to an open move"
+    if isinstance(result, Failed):
+        return result
+    if helm.stops > helm_stops_then or state.stops > move.stops or state.aborting:
+        usage = (
+            result.usage
+            if isinstance(result, TurnDone)
+            else Failed(kind=FailureKind.DISCARDED).usage
+        )
+        return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
+    return result
+
+
+def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:
+    """Whether the open move must end now rather than when it is done."""
+    move = state.open_move
+    return move is not None and (
+        helm.stops > helm_stops_then or state.stops > move.stops or state.aborting
+    )
+
+
+def is_frozen(state: RunState[S], helm: Helm) -> bool:
+    return Hold.FROZEN in (state.hold, helm.hold)
+
+
+def _braked(limits: Limits, verdict: Verdict) -> Move:
+    if limits.at_limit is AtLimit.PAUSE:
+        return Wait(reason=f"limit reached: {verdict.reason}", for_person=True)
+    return Finish(outcome=Outcome.BRAKED, note=verdict.reason)
+
+
+def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
+    match event:
+        case MoveStarted(id=move_id, move=move, at=at):
+            opened = OpenMove(id=move_id, move=move, started_at=at, stops=state.stops)
+            return replace(state, open_move=opened, moves=state.moves + 1)
+        case MoveEnded():
+            return _move_ended(state, event)
+        case ThreadOpened(thread=thread) if state.open_move is not None:
+            return replace(state, open_move=replace(state.open_move, thread=thread))
+        case Asked(ask=ask):
+            return replace(state, asks={**state.asks, ask.id: ask})
+        case ChildClosed(tally=tally):
+            return replace(state, tally=state.tally.plus(tally))
+        case Closed():
+            return replace(state, closed=event)
+        case Commanded():
+            return _commanded(state, event)
+        case _:
+            return state
+
+
+def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
+    tally, move = state.tally, state.open_move
+    if move is not None:
+        tally = brakes.busy(tally, event.at - move.started_at)
+    if isinstance(event.result, TurnDone | Failed):
+        usage = event.result.usage
+        tally = replace(
+            tally,
+            turns=tally.turns + isinstance(event.result, TurnDone),
+            input=tally.input + usage.input,
+            cached=tally.cached + usage.cached,
+            output=tally.output + usage.output,
+            cost_microusd=tally.cost_microusd + usage.cost_microusd,
+        )
+    broke = ""
+    if isinstance(event.result, Failed) and event.result.kind is FailureKind.OUT_OF_BUDGET:
+        broke = event.result.message
+    return replace(state, open_move=None, tally=tally, asks={}, permits={}, broke=broke)
+
+
+def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
+    if state.closed is not None:
+        return state
+    match event.command:
+        case Permit(ask=ask, allow=allow):
+            waiting = {k: v for k, v in state.asks.items() if k != ask}
+            return replace(state, asks=waiting, permits={**state.permits, ask: allow})
+        case Raise(limits=limits):
+            return replace(state, limits=limits, broke="")
+        case Resume():
+            return replace(state, hold=Hold.NONE, broke="")
+        case Abort():
+            return replace(state, aborting=True)
+        case Allstop():
+            return replace(state, hold=Hold.STOPPED, stops=state.stops + 1)
+        case command:
+            return replace(state, hold=held(state.hold, command))

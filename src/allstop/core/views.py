@@ -1,0 +1,222 @@
+"""What people see of runs: words for moves, results and events, and where a run stands."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from allstop.core import run as runs
+from allstop.core.brakes import Tally
+from allstop.core.commands import Answer, Permit, Raise, Say
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    Commanded,
+    Event,
+    Halted,
+    MoveEnded,
+    MoveStarted,
+    Noted,
+    Opened,
+    ThreadOpened,
+)
+from allstop.core.helm import Helm, Hold
+from allstop.core.ids import RunId
+from allstop.core.moves import (
+    Change,
+    ChecksDone,
+    Deliver,
+    Delivered,
+    Failed,
+    Finish,
+    Move,
+    OpenWorkspace,
+    Result,
+    RunChecks,
+    Spawn,
+    Spawned,
+    TakeTurn,
+    TurnDone,
+    Wait,
+    WorkspaceOpen,
+)
+from allstop.core.plain import one_line
+from allstop.core.run import Pilot, RunState
+
+
+class Line(NamedTuple):
+    """One line of a log."""
+
+    at: datetime
+    mark: str
+    text: str
+
+
+class RunView(Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    id: RunId
+    kind: str
+    title: str
+    status: str
+    reason: str
+    needs_you: bool
+    opened_at: datetime
+    tally: Tally
+    parent: RunId | None = None
+    outcome: str | None = None
+    driven: bool = False  # some process drives it now
+
+
+def view(
+    run: RunId, pilot: Pilot[Any], state: RunState[Any], *, helm: Helm, now: datetime, driven: bool
+) -> RunView:
+    status, reason, needs_you = _standing(pilot, state, helm, now, driven=driven)
+    return RunView(
+        id=run,
+        kind=state.opened.kind,
+        title=state.opened.title,
+        status=status,
+        reason=reason,
+        needs_you=needs_you,
+        opened_at=state.opened.at,
+        tally=state.tally,
+        parent=state.opened.parent,
+        outcome=state.closed.outcome.value if state.closed else None,
+        driven=driven,
+    )
+
+
+def _standing(
+    pilot: Pilot[Any], state: RunState[Any], helm: Helm, now: datetime, *, driven: bool
+) -> tuple[str, str, bool]:
+    if state.closed is not None:
+        return state.closed.outcome.value, state.closed.note, False
+    hold = _stricter(helm.hold, state.hold)
+    at_work = driven and state.open_move is not None
+    doing = describe(state.open_move.move) if state.open_move else ""
+    if hold is Hold.PAUSED and at_work:
+        return "pausing", doing, False
+    if hold is not Hold.NONE:
+        return hold.value, "", False
+    if state.asks:
+        return (
+            "waiting",
+            "; ".join(f"asks: {ask.text or ' '.join(ask.argv)}" for ask in state.asks.values()),
+            True,
+        )
+    if at_work:
+        return "running", doing, False
+    move = runs.choose(pilot, state, now, helm)
+    if isinstance(move, Wait):
+        return "waiting", move.reason, move.for_person
+    if not driven:
+        return "interrupted", "nobody drives it; `allstop resume` goes on", True
+    return "running", describe(move), False
+
+
+def _stricter(one: Hold, other: Hold) -> Hold:
+    order = (Hold.NONE, Hold.PAUSED, Hold.FROZEN, Hold.STOPPED)
+    return max(one, other, key=order.index)
+
+
+def describe(move: Move) -> str:
+    match move:
+        case TakeTurn(agent=agent):
+            return f"{agent} takes a turn"
+        case RunChecks(checks=checks):
+            return f"runs {', '.join(check.name for check in checks)}"
+        case OpenWorkspace(target=target):
+            return f"opens a workspace from {target}"
+        case Deliver(branch=branch):
+            return f"brings the work home to {branch}"
+        case Spawn(kind=kind, ref=ref):
+            return f"starts {kind} {ref}"
+        case Wait(reason=reason):
+            return f"waits: {reason}"
+        case Finish(outcome=outcome, note=note):
+            return f"ends: {outcome}" + (f" ({note})" if note else "")
+
+
+def outcome_of(result: Result) -> str:
+    match result:
+        case TurnDone(text=text, usage=usage, change=change):
+            parts = [one_line(text) or "(no words)", _used(usage.tokens), _changed(change)]
+            return " · ".join(part for part in parts if part)
+        case ChecksDone(results=results, failed=failed):
+            return f"{len(results) - len(failed)} of {len(results)} passed"
+        case WorkspaceOpen(base=base):
+            return f"from commit {base[:10]}"
+        case Delivered(branch=branch, commit=commit):
+            return f"{branch} is at {commit[:10]}"
+        case Spawned(run=run):
+            return f"started {run}"
+        case Failed(kind=kind, message=message):
+            return f"{kind.value.replace('_', ' ')}" + (
+                f": {one_line(message, 300)}" if message else ""
+            )
+
+
+def _used(tokens: int) -> str:
+    return f"{tokens:,} tokens" if tokens else ""
+
+
+def _changed(change: Change | None) -> str:
+    if change is None or not change.commits:
+        return ""
+    return f"{_count(change.commits, 'commit')}, {_count(change.files, 'file')} changed"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
+    """What a log says of an event."""
+    at = event.at
+    match event:
+        case Opened(kind=kind, title=title):
+            return [Line(at, "●", f"{kind} opened" + (f": {one_line(title)}" if title else ""))]
+        case MoveStarted(move=move):
+            return [Line(at, "▶", describe(move))]
+        case ThreadOpened(thread=thread):
+            return [Line(at, " ", f"conversation {thread}")]
+        case Noted(items=items):
+            return [Line(at, " ", f"{item.kind}: {one_line(item.text, 200)}") for item in items]
+        case Asked(ask=ask):
+            return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
+        case MoveEnded(result=result):
+            return [Line(at, "✗" if isinstance(result, Failed) else "✓", outcome_of(result))]
+        case Commanded(by=by):
+            return [Line(at, "!", f"{by}: {_said(event)}")]
+        case ChildClosed(run=run, outcome=outcome, note=note):
+            return [
+                Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
+            ]
+        case Closed(outcome=outcome, note=note):
+            return [
+                Line(at, "■", f"ended: {outcome}" + (f" ({one_line(note, 300)})" if note else ""))
+            ]
+        case Halted():
+            return [Line(at, "■", receipt(event))]
+
+
+def _said(event: Commanded) -> str:
+    match event.command:
+        case Say(text=text) | Answer(text=text):
+            return one_line(text, 200)
+        case Permit(ask=ask, allow=allow):
+            return f"{'allows' if allow else 'denies'} {ask}"
+        case Raise():
+            return "raises the limits"
+        case command:
+            return type(command).__name__.lower()
+
+
+def receipt(halted: Halted) -> str:
+    killed = _count(len(halted.killed), "process tree")
+    lost = _count(len(halted.discarded), "turn")
+    return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} put down, {lost} discarded"
