@@ -1,0 +1,77 @@
+"""A journal that forgets when the process ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import anyio
+import anyio.lowlevel
+
+from allstop.core.events import Closed, Opened
+from allstop.core.ids import HELM, RunId, WriteId
+from allstop.ports import Cursor, Ear, Entry, Head, HeldError, Holder, Record, StaleError
+
+
+class MemoryJournal:
+    def __init__(self) -> None:
+        self._records: dict[RunId, list[Record]] = {}
+        self._writes: set[WriteId] = set()
+        self._ears: list[Ear] = []
+        self._claimed: set[RunId] = set()
+
+    async def append(
+        self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
+    ) -> None:
+        await anyio.lowlevel.checkpoint()
+        if write is not None:
+            if write in self._writes:
+                return
+            self._writes.add(write)
+        if expect is not None and expect[1:] != (self._last(expect.run), self._last(HELM)):
+            raise StaleError(expect.run)
+        for run, event in entries:
+            self._records.setdefault(run, []).append(Record(run, self._last(run) + 1, event))
+        for run in dict.fromkeys(entry.run for entry in entries):
+            for ear in self._ears:
+                ear(run, self._last(run))
+
+    async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
+        return tuple(self._records.get(run, ())[after:])
+
+    async def heads(self) -> Sequence[Head]:
+        return [_head(records) for run, records in self._records.items() if run != HELM]
+
+    @contextmanager
+    def listen(self, ear: Ear) -> Iterator[None]:
+        self._ears.append(ear)
+        try:
+            yield
+        finally:
+            self._ears.remove(ear)
+
+    async def attend(self) -> None:
+        await anyio.sleep_forever()
+
+    @contextmanager
+    def claim(self, run: RunId) -> Iterator[None]:
+        if run in self._claimed:
+            raise HeldError(run, None)
+        self._claimed.add(run)
+        try:
+            yield
+        finally:
+            self._claimed.discard(run)
+
+    def holders(self) -> dict[RunId, Holder | None]:
+        return dict.fromkeys(self._claimed)
+
+    def _last(self, run: RunId) -> int:
+        return len(self._records.get(run, ()))
+
+
+def _head(records: Sequence[Record]) -> Head:
+    opened, last = records[0].event, records[-1]
+    assert isinstance(opened, Opened), "a run starts with Opened"
+    closed = isinstance(last.event, Closed)
+    return Head(last.run, opened.kind, opened.parent, last.seq, opened.at, closed)

@@ -1,0 +1,71 @@
+"""The tables of the SQLite journal, and how one version becomes the next."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from allstop.ports import StoreBrokenError
+
+APPLICATION_ID = 0x616C6C73
+
+_FIRST = """
+create table runs (
+    id integer primary key,
+    run text not null unique,
+    kind text not null,
+    parent text,
+    opened_at text not null,
+    seq integer not null,
+    closed integer not null default 0
+) strict;
+create table events (
+    pos integer primary key,
+    run integer not null references runs (id),
+    seq integer not null,
+    event blob not null,
+    unique (run, seq)
+) strict;
+create table writes (id text primary key) strict, without rowid;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Each makes the version that is its place in the list, counted from 1; none is ever changed."""
+
+
+def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Bring the file to the newest version, or refuse one that is newer than this program."""
+    version = _version(db)
+    if version > len(migrations):
+        raise StoreBrokenError(
+            f"the store has version {version}; this program knows versions up to {len(migrations)}",
+            "use the newer allstop that wrote it",
+        )
+    if version == len(migrations):
+        return
+    db.execute("begin immediate")
+    try:
+        # another process may have done it while this one waited
+        for number in range(_version(db), len(migrations)):
+            _run(db, migrations[number])
+            db.execute(f"pragma user_version = {number + 1}")
+        db.execute(f"pragma application_id = {APPLICATION_ID}")
+    except BaseException:
+        db.execute("rollback")
+        raise
+    db.execute("commit")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    ((version,),) = db.execute("pragma user_version")
+    ((application,),) = db.execute("pragma application_id")
+    if version and application != APPLICATION_ID:
+        raise StoreBrokenError("the file is a database of another program")
+    return int(version)
+
+
+def _run(db: sqlite3.Connection, script: str) -> None:
+    # executescript would commit the transaction that is open
+    for statement in script.split(";"):
+        if statement.strip():
+            db.execute(statement)

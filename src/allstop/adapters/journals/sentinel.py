@@ -1,0 +1,101 @@
+"""The STOP file: whoever can create a file in the store's folder can stop everything."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import anyio
+
+_IN_MOVED = 0x40 | 0x80
+_IN_CREATE = 0x100
+_IN_DELETE = 0x200
+_POLL_S = 0.5
+
+
+class Sentinel:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._name = str(path)
+
+    def is_up(self) -> bool:
+        return os.path.lexists(self._name)
+
+    def raise_(self, why: str) -> None:
+        """Put it there. It can fail where the disk is full; the journal's record still stops."""
+        with suppress(OSError):
+            self._path.write_text(f"{why}\n", encoding="utf-8")
+
+    def lower(self) -> None:
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+
+    async def raised(self) -> None:
+        """Waits until the file is there."""
+        while not self.is_up():
+            await self._changed(up=False)
+
+    async def lowered(self) -> None:
+        """Waits until the file is gone."""
+        while self.is_up():
+            await self._changed(up=True)
+
+    async def _changed(self, *, up: bool) -> None:
+        """Waits until the folder changes; `up` is what the caller saw before."""
+        with _folder_events(self._path.parent) as fd:
+            if fd is None:
+                await anyio.sleep(_POLL_S)
+            elif self.is_up() is up:  # looked at again, now that the folder is being watched
+                await anyio.wait_readable(fd)
+
+
+@contextmanager
+def _folder_events(folder: Path) -> Iterator[int | None]:
+    """A descriptor that is readable once the folder has changed; None where there is none."""
+    if sys.platform == "linux":
+        fd = _inotify(folder)
+        try:
+            yield fd
+        finally:
+            if fd is not None:
+                os.close(fd)
+    elif hasattr(select, "kqueue"):  # pragma: no cover - macOS
+        with _kqueue(folder) as fd:
+            yield fd
+    else:  # pragma: no cover
+        yield None
+
+
+def _inotify(folder: Path) -> int | None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        return None
+    mask = _IN_CREATE | _IN_DELETE | _IN_MOVED
+    if libc.inotify_add_watch(fd, os.fsencode(folder), mask) < 0:
+        os.close(fd)
+        return None
+    return fd
+
+
+@contextmanager
+def _kqueue(folder: Path) -> Iterator[int]:  # pragma: no cover - macOS
+    queue = select.kqueue()  # type: ignore[attr-defined,unused-ignore]
+    watched = os.open(folder, os.O_RDONLY)
+    change = select.kevent(  # type: ignore[attr-defined,unused-ignore]
+        watched,
+        filter=select.KQ_FILTER_VNODE,  # type: ignore[attr-defined,unused-ignore]
+        flags=select.KQ_EV_ADD | select.KQ_EV_CLEAR,  # type: ignore[attr-defined,unused-ignore]
+        fflags=select.KQ_NOTE_WRITE,  # type: ignore[attr-defined,unused-ignore]
+    )
+    try:
+        queue.control([change], 0)
+        yield queue.fileno()
+    finally:
+        os.close(watched)
+        queue.close()

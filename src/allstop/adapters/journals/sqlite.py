@@ -1,0 +1,380 @@
+"""A journal in one SQLite file that several processes may share."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from allstop.adapters.journals.bells import Bell, Bells
+from allstop.adapters.journals.claims import Claims
+from allstop.adapters.journals.schema import MIGRATIONS, migrate
+from allstop.adapters.journals.sentinel import Sentinel
+from allstop.core.commands import Allstop
+from allstop.core.events import Closed, Commanded, Event, Opened
+from allstop.core.helm import Helm, Hold, steer
+from allstop.core.ids import HELM, RunId, WriteId
+from allstop.ports import (
+    Clock,
+    Cursor,
+    Ear,
+    Entry,
+    Head,
+    Holder,
+    Record,
+    StaleError,
+    StoreBrokenError,
+    StoreFullError,
+)
+
+RESERVE_BYTES = 256 * 1024
+"""Kept aside, so that a stop can be written on a full disk."""
+
+BUSY_S = 0.02
+BUSY_TRIES = 250
+"""Another process holds the file for this long at most before we give up: about five seconds."""
+
+
+class _Job:
+    """One append on its way to the disk."""
+
+    __slots__ = ("done", "entries", "error", "expect", "leads", "write")
+    done: anyio.Event  # only for those who wait
+
+    def __init__(
+        self, entries: Sequence[Entry], expect: Cursor | None, write: WriteId | None
+    ) -> None:
+        self.entries = entries
+        self.expect = expect
+        self.write = write
+        self.error: Exception | None = None
+        self.leads = False
+
+
+class _Row:
+    """A run as one transaction knows it."""
+
+    __slots__ = ("closed", "id", "seq", "seq_before")
+
+    def __init__(self, id_: int, seq: int) -> None:
+        self.id = id_
+        self.seq = self.seq_before = seq
+        self.closed = False
+
+
+class _Page:
+    """What one transaction writes; each run's row is read once and written once."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._rows: dict[RunId, _Row] = {}
+
+    def row(self, run: RunId) -> _Row:
+        row = self._rows.get(run)
+        if row is None:
+            found = self._db.execute("select id, seq from runs where run = ?", (run,)).fetchone()
+            row = self._rows[run] = _Row(*found) if found else _Row(0, 0)
+        return row
+
+    def add(self, run: RunId, event: Event, encoded: bytes) -> int:
+        row = self.row(run)
+        row.id = row.id or self._add_run(run, event)
+        row.seq += 1
+        row.closed = isinstance(event, Closed)
+        cursor = self._db.execute(
+            "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def turn(self) -> None:
+        """Before the commit: the runs' own rows."""
+        self._db.executemany(
+            "update runs set seq = ?, closed = ? where id = ?",
+            [
+                (row.seq, row.closed, row.id)
+                for row in self._rows.values()
+                if row.seq > row.seq_before
+            ],
+        )
+
+    def written(self) -> dict[RunId, int]:
+        return {run: row.seq for run, row in self._rows.items() if row.seq > row.seq_before}
+
+    def _add_run(self, run: RunId, event: Event) -> int:
+        kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)
+        cursor = self._db.execute(
+            "insert into runs (run, kind, parent, opened_at, seq) values (?, ?, ?, ?, 0)",
+            (run, kind, parent, event.at.isoformat()),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+
+def _refusal(page: _Page, expect: Cursor | None) -> Exception | None:
+    if expect is None or expect[1:] == (page.row(expect.run).seq, page.row(HELM).seq):
+        return None
+    return StaleError(expect.run)
+
+
+class SqliteJournal:
+    """One connection, used on the loop's own thread: a write costs less than a hop to another.
+
+    Whoever comes first commits for all who wait with it.
+    """
+
+    def __init__(self, folder: Path, clock: Clock, migrations: Sequence[str] = MIGRATIONS) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
+        self.sentinel = Sentinel(folder / "STOP")
+        self._clock = clock
+        self._reserve = folder / "reserve"
+        self._db = _connect(folder / "journal.db", migrations)
+        self._bells = Bells(folder / "bells")
+        self._claims = Claims(folder / "locks", clock)
+        self._encode = msgspec.json.Encoder().encode
+        self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
+        self._queue: list[_Job] = []
+        self._leading = False
+        self._ears: list[Ear] = []
+        self._told_pos = self._last_pos()  # everything up to here is known to the ears
+        self._helm = Helm()
+        self._helm_seq = 0
+        self._keep_reserve()
+
+    def close(self) -> None:
+        self._db.close()
+        self._bells.close()
+
+    async def append(
+        self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
+    ) -> None:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        job = _Job(entries, expect, write)
+        self._queue.append(job)
+        if self._leading:
+            job.done = anyio.Event()
+            with anyio.CancelScope(shield=True):
+                await job.done.wait()
+        else:
+            self._leading = job.leads = True
+        if job.leads:
+            await self._lead(job)
+        if job.error is not None:
+            raise job.error
+
+    async def _lead(self, leader: _Job) -> None:
+        """Commit everything that waits, then hand over to the first who came meanwhile."""
+        await anyio.lowlevel.cancel_shielded_checkpoint()  # others who are ready may join
+        batch, self._queue = self._queue, []
+        try:
+            await self._commit(batch)
+        except sqlite3.Error as error:
+            _fail(batch, _broken(error))
+        finally:
+            for job in batch:
+                if job is not leader:
+                    job.done.set()
+            if self._queue:
+                self._queue[0].leads = True
+                self._queue[0].done.set()
+            else:
+                self._leading = False
+
+    async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
+        rows = self._query(
+            "select e.seq, e.event from runs r join events e on e.run = r.id"
+            " where r.run = ? and e.seq > ? order by e.seq",
+            (run, after),
+        )
+        return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
+
+    async def heads(self) -> Sequence[Head]:
+        rows = self._query(
+            "select run, kind, parent, seq, opened_at, closed from runs where run <> ? order by id",
+            (HELM,),
+        )
+        return [
+            Head(RunId(run), kind, parent, seq, datetime.fromisoformat(at), bool(closed))
+            for run, kind, parent, seq, at, closed in rows
+        ]
+
+    @contextmanager
+    def listen(self, ear: Ear) -> Iterator[None]:
+        self._ears.append(ear)
+        try:
+            yield
+        finally:
+            self._ears.remove(ear)
+
+    async def attend(self) -> None:
+        with self._bells.hang() as bell:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._heed_sentinel)
+                self._hear_others()
+                await self._heed_bell(bell)
+
+    def claim(self, run: RunId) -> AbstractContextManager[None]:
+        return self._claims.claim(run)
+
+    def holders(self) -> dict[RunId, Holder | None]:
+        return self._claims.holders()
+
+    # --- writing ---
+
+    async def _commit(self, batch: list[_Job]) -> None:
+        for _ in range(BUSY_TRIES):
+            try:
+                self._try_commit(batch)
+                break
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(BUSY_S)
+        else:
+            _fail(batch, StoreBrokenError("the store is locked by another process that hangs"))
+            return
+        self._bells.ring()
+
+    def _try_commit(self, batch: list[_Job]) -> None:
+        """Write the jobs that still fit in one transaction; the others are told why not."""
+        self._db.execute("begin immediate")
+        page = _Page(self._db)
+        try:
+            self._heed_stop_file(page)
+            for job in batch:
+                job.error = _refusal(page, job.expect)
+                if job.error is None:
+                    self._write(page, job)
+            page.turn()
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._db.execute("rollback")
+            self._told_pos = min(self._told_pos, self._last_pos())
+            self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
+                raise
+            self._without_room(batch)
+        else:
+            self._tell(page.written())
+
+    def _without_room(self, batch: list[_Job]) -> None:
+        """On a full disk only what a person says to all is still written, from the reserve."""
+        spoken = [job for job in batch if any(entry.run == HELM for entry in job.entries)]
+        if spoken and self._reserve.exists():
+            self._reserve.unlink()
+            with suppress(sqlite3.Error):
+                self._db.execute("pragma wal_checkpoint(passive)")
+            self._try_commit(spoken)
+            batch = [job for job in batch if job not in spoken]
+        _fail(batch, StoreFullError("the disk is full", f"make room for {self.folder}"))
+
+    def _write(self, page: _Page, job: _Job) -> None:
+        if job.write is not None:
+            cursor = self._db.execute("insert or ignore into writes values (?)", (job.write,))
+            if cursor.rowcount == 0:
+                return
+        for run, event in job.entries:
+            pos = page.add(run, event, self._encode(event))
+            if pos == self._told_pos + 1:
+                self._told_pos = pos
+
+    # --- the STOP file ---
+
+    def _heed_stop_file(self, page: _Page) -> None:
+        """A STOP file counts like the command: it is on the helm before anything else is written."""
+        if not self.sentinel.is_up():
+            return
+        for seq, event in self._db.execute(
+            "select e.seq, e.event from runs r join events e on e.run = r.id"
+            " where r.run = ? and e.seq > ? order by e.seq",
+            (HELM, self._helm_seq),
+        ).fetchall():
+            self._helm, self._helm_seq = steer(self._helm, self._decode(event)), seq
+        if self._helm.hold is not Hold.STOPPED:
+            stop = Commanded(at=self._clock.now(), command=Allstop(), by="STOP file")
+            self._write(page, _Job((Entry(HELM, stop),), None, None))
+
+    async def _heed_sentinel(self) -> None:
+        while True:
+            await self.sentinel.raised()
+            await self.append()
+            await self.sentinel.lowered()
+
+    # --- hearing ---
+
+    def _tell(self, written: dict[RunId, int]) -> None:
+        for run, seq in written.items():
+            for ear in self._ears:
+                ear(run, seq)
+
+    async def _heed_bell(self, bell: Bell) -> None:
+        while True:
+            await bell.heard()
+            self._hear_others()
+
+    def _hear_others(self) -> None:
+        """Tell the ears of everything that was written since they were last told."""
+        rows = self._query(
+            "select r.run, max(e.seq), max(e.pos) from events e join runs r on r.id = e.run"
+            " where e.pos > ? group by e.run",
+            (self._told_pos,),
+        )
+        self._told_pos = max([self._told_pos, *(pos for _, _, pos in rows)])
+        self._tell({RunId(run): seq for run, seq, _ in rows})
+
+    def _last_pos(self) -> int:
+        ((pos,),) = self._query("select coalesce(max(pos), 0) from events", ())
+        return int(pos)
+
+    # --- reading ---
+
+    def _query(self, sql: str, values: Sequence[object]) -> list[tuple]:  # type: ignore[type-arg]
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise _broken(error) from error
+
+    def _event(self, run: RunId, seq: int, event: bytes) -> Event:
+        try:
+            return self._decode(event)
+        except msgspec.DecodeError as error:
+            raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
+
+    def _keep_reserve(self) -> None:
+        if self._reserve.exists() and self._reserve.stat().st_size == RESERVE_BYTES:
+            return
+        with suppress(OSError):  # no room now; it is made the next time there is
+            self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
+
+
+def _connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
+    try:
+        db = sqlite3.connect(path, timeout=5.0, isolation_level=None, cached_statements=64)
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = full")
+        migrate(db, migrations)
+        db.execute("pragma busy_timeout = 20")
+    except sqlite3.DatabaseError as error:
+        raise _broken(error) from error
+    return db
+
+
+def _broken(error: sqlite3.Error) -> StoreBrokenError:
+    return StoreBrokenError(
+        f"the store can't be read: {error}", "restore .allstop/ from a backup, or move it away"
+    )
+
+
+def _fail(batch: list[_Job], error: Exception) -> None:
+    for job in batch:
+        job.error = error

@@ -1,0 +1,1 @@
+"""For those who write adapters or pilots: what theirs must do, and a clock that jumps."""
