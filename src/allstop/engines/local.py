@@ -1,0 +1,330 @@
+"""Runs everything in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from allstop.core.brakes import Limits
+from allstop.core.budget import NOTHING
+from allstop.core.commands import Abort, Allstop, Command, Freeze, Pause, Resume, Thaw
+from allstop.core.events import Commanded, Event, Halted, Opened
+from allstop.core.helm import Helm
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.moves import Outcome
+from allstop.core.run import Pilot, RunState
+from allstop.loop.bridge import Bridge
+from allstop.loop.capacity import Capacity
+from allstop.loop.drive import Deck, Drive, SupersededError
+from allstop.loop.hands import Hands
+from allstop.loop.purse import Purse
+from allstop.loop.steps import Parked, used_so_far
+from allstop.ports import Clock, Entry, Head, Journal, Launcher, Live
+
+HALT_S = 10.0
+"""How long a stop waits for what it cut off before it says so."""
+
+_FOR_ALL_BELOW = (Pause, Resume, Freeze, Thaw, Allstop, Abort)
+
+Show = Callable[[RunId, Live], None]
+
+
+class Berth:
+    """Where one run lies: the drive, and what wakes it."""
+
+    def __init__(self, drive: Drive[Any]) -> None:
+        self.drive = drive
+        self.bell = anyio.Event()
+        self.resting: Parked | Outcome | None = None
+        self.rested = anyio.Event()
+        self.risen = anyio.Event()
+
+    def rest(self, at: Parked | Outcome) -> None:
+        self.resting = at
+        self.risen = anyio.Event()
+        self.rested.set()
+
+    def rise(self) -> None:
+        self.resting = None
+        if self.rested.is_set():  # whoever waits already must hear of it
+            self.rested = anyio.Event()
+        self.risen.set()
+
+
+class LocalEngine:
+    """Drives the runs it was given, each in a task of its own."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        hands: Hands,
+        clock: Clock,
+        pilots: Mapping[str, Pilot[Any]],
+        launcher: Launcher,
+        name: str = "engine",
+        slots: int | None = None,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._pilots = pilots
+        self._launcher = launcher
+        self._name = name
+        self._bridge = Bridge(journal)
+        self._heeded = Helm()  # what all drives have been told of
+        self._purse = Purse()
+        self._deck = Deck(
+            journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show
+        )
+        self._berths: dict[RunId, Berth] = {}
+        self._claims: dict[RunId, AbstractContextManager[None]] = {}
+        self._viewers: list[Show] = []
+        self._halted: dict[int, Halted] = {}
+        self._halts = anyio.Event()
+        self._outcomes: dict[RunId, Outcome] = {}  # of the roots that are over
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[LocalEngine]:
+        """Drive what is opened or taken, until the block is left."""
+        with ExitStack() as stack:
+            stack.callback(self._let_go)
+            stack.enter_context(self._journal.listen(self._heard))
+            await self._bridge.catch_up()
+            self._heeded = self._bridge.helm
+            async with anyio.create_task_group() as group:
+                self._group = group
+                group.start_soon(self._journal.attend)
+                try:
+                    yield self
+                finally:
+                    group.cancel_scope.cancel()
+
+    @property
+    def helm(self) -> Helm:
+        return self._bridge.helm
+
+    @property
+    def purse(self) -> Purse:
+        return self._purse
+
+    def view(self, show: Show) -> None:
+        """Be shown what happens live, from now on."""
+        self._viewers.append(show)
+
+    def state(self, run: RunId) -> RunState[Any] | None:
+        berth = self._berths.get(run)
+        return berth.drive.state if berth else None
+
+    # --- what people do ---
+
+    async def open(
+        self,
+        run: RunId,
+        kind: str,
+        spec: dict[str, object],
+        *,
+        title: str = "",
+        limits: Limits | None = None,
+    ) -> None:
+        """Begin a run."""
+        self._claim(run)
+        opened = Opened(
+            at=self._clock.now(), kind=kind, spec=spec, title=title, limits=limits or Limits()
+        )
+        await self._journal.append(Entry(run, opened))
+        await self._embark(run)
+
+    async def take(self, run: RunId) -> None:
+        """Go on with a run that nobody drives, and with everything below it.
+
+        Raises:
+            HeldError: another process drives it.
+        """
+        root = root_of(run)
+        self._claim(root)
+        for head in await self._journal.heads():
+            if not head.closed and root_of(head.run) == root:
+                await self._embark(head.run)
+
+    async def command(self, run: RunId, command: Command, by: str = "user") -> None:
+        """Tell a run and everything below it, in one write."""
+        await say(self._journal, self._clock, run, command, by)
+
+    async def allstop(self, by: str = "user") -> Halted:
+        """Stop everything; the receipt is written when nothing of it is alive."""
+        stop = Commanded(at=self._clock.now(), command=Allstop(), by=by)
+        await self._journal.append(Entry(HELM, stop))
+        await self._bridge.catch_up()
+        stops = self._bridge.helm.stops
+        while stops not in self._halted:
+            await self._halts.wait()
+        return self._halted[stops]
+
+    async def rested(self, run: RunId) -> Parked | Outcome:
+        """Wait until the run is over, or waits for something that only others can do."""
+        berth = self._berths.get(run)
+        while berth is not None:
+            await berth.rested.wait()
+            resting = berth.resting
+            if isinstance(resting, Outcome) or (resting is not None and resting.until is None):
+                return resting
+            await berth.risen.wait()
+        return self._outcomes[run]
+
+    # --- hearing ---
+
+    def _heard(self, run: RunId, seq: int) -> None:
+        assert self._group is not None
+        if run == HELM:
+            self._group.start_soon(self._heed_helm)
+            return
+        berth = self._berths.get(run)
+        if berth is None:
+            if root_of(run) in self._claims and run != root_of(run):
+                self._group.start_soon(self._embark, run)
+        elif berth.drive.hear(seq):
+            self._call(berth)
+
+    def _call(self, berth: Berth) -> None:
+        assert self._group is not None
+        if berth.drive.at_work:
+            self._group.start_soon(self._heed, berth)
+        else:
+            berth.bell.set()
+
+    async def _heed(self, berth: Berth) -> None:
+        try:
+            await berth.drive.heed()
+        except SupersededError:
+            return  # the drive itself finds out when it next writes
+
+    async def _heed_helm(self) -> None:
+        await self._bridge.catch_up()
+        before, after = self._heeded, self._bridge.helm
+        if after == before:
+            return
+        self._heeded = after
+        for berth in list(self._berths.values()):
+            self._call(berth)
+        if after.stops > before.stops:
+            await self._halt(after.stops)
+
+    async def _halt(self, stops: int) -> None:
+        """Wait until nothing moves any more, and write the receipt of it."""
+        asked_at = self._bridge.helm.since or self._clock.now()
+        with anyio.move_on_after(HALT_S):
+            for berth in list(self._berths.values()):
+                await berth.rested.wait()
+        now = self._clock.now()
+        halted = Halted(
+            at=now,
+            asked_at=asked_at,
+            by=self._name,
+            took_ms=round((now - asked_at).total_seconds() * 1000, 1),
+            killed=self._launcher.killed(),
+            discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
+            runs={run: _where(berth) for run, berth in self._berths.items()},
+        )
+        await self._journal.append(Entry(HELM, halted))
+        self._halted[stops] = halted
+        self._halts.set()
+        self._halts = anyio.Event()
+
+    def _show(self, run: RunId, live: Live) -> None:
+        for show in self._viewers:
+            show(run, live)
+
+    # --- driving ---
+
+    async def _embark(self, run: RunId) -> None:
+        if run in self._berths:
+            return
+        records = await self._journal.read(run)
+        if run in self._berths:
+            return
+        pilot = self._pilots[_kind(records[0].event)]
+        drive = Drive.from_records(run, pilot, self._deck, records)
+        if drive.state.closed is not None:
+            return
+        if drive.state.opened.parent is not None:  # what it used before counts for those above
+            self._purse.settle(drive.state.opened.parent, NOTHING, used_so_far(drive.state.tally))
+        berth = self._berths[run] = Berth(drive)
+        assert self._group is not None
+        self._group.start_soon(self._keep_driving, berth)
+
+    async def _keep_driving(self, berth: Berth) -> None:
+        drive = berth.drive
+        while True:
+            berth.bell = anyio.Event()
+            berth.rise()
+            try:
+                ended = await drive.go()
+            except SupersededError:
+                ended = Outcome.ABORTED
+                break
+            except Exception as error:  # noqa: BLE001 - one run's fault is not the others'
+                ended = Parked(f"broken: {type(error).__name__}: {error}", for_person=True)
+                self._show(drive.run, Live("trouble", ended.reason))
+            if isinstance(ended, Outcome):
+                break
+            berth.rest(ended)
+            if not drive.behind:
+                await self._rest(berth, ended)
+        self._disembark(drive.run, ended)
+        berth.rest(ended)
+
+    async def _rest(self, berth: Berth, parked: Parked) -> None:
+        if parked.until is None:
+            await berth.bell.wait()
+            return
+        left_s = (parked.until - self._clock.now()).total_seconds()
+        with anyio.move_on_after(max(0.0, left_s)):
+            await berth.bell.wait()
+
+    def _disembark(self, run: RunId, outcome: Outcome) -> None:
+        self._purse.close(run)
+        del self._berths[run]
+        if root_of(run) == run:
+            self._outcomes[run] = outcome
+            self._claims.pop(run).__exit__(None, None, None)
+
+    def _claim(self, run: RunId) -> None:
+        if run not in self._claims:
+            claim = self._journal.claim(run)
+            claim.__enter__()
+            self._claims[run] = claim
+
+    def _let_go(self) -> None:
+        for claim in self._claims.values():
+            claim.__exit__(None, None, None)
+        self._claims.clear()
+
+
+async def say(journal: Journal, clock: Clock, run: RunId, command: Command, by: str) -> None:
+    """Write a command for a run; a brake is for all the open runs below it too."""
+    commanded = Commanded(at=clock.now(), command=command, by=by)
+    below = []
+    if isinstance(command, _FOR_ALL_BELOW):
+        below = [head.run for head in await journal.heads() if _is_below(head, run)]
+    await journal.append(*(Entry(to, commanded) for to in (run, *below)))
+
+
+def _is_below(head: Head, run: RunId) -> bool:
+    return not head.closed and head.run.startswith(f"{run}/")
+
+
+def _kind(event: Event) -> str:
+    assert isinstance(event, Opened), "a journal starts with Opened"
+    return event.kind
+
+
+def _where(berth: Berth) -> str:
+    resting = berth.resting
+    if resting is None:
+        return "still ending"
+    return resting.value if isinstance(resting, Outcome) else resting.reason

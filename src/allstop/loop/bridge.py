@@ -1,0 +1,21 @@
+"""Where every drive looks for what was said to all of them."""
+
+from __future__ import annotations
+
+from allstop.core.helm import Helm, steer
+from allstop.core.ids import HELM
+from allstop.ports import Journal
+
+
+class Bridge:
+    """The helm as this process knows it; one reading serves all runs."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.helm = Helm()
+        self.seq = 0
+
+    async def catch_up(self) -> None:
+        for record in await self._journal.read(HELM, after=self.seq):
+            if record.seq > self.seq:  # another reader may have been quicker
+                self.helm, self.seq = steer(self.helm, record.event), record.seq

@@ -1,0 +1,377 @@
+"""The loop: choose a move, write it down, carry it out, write down what came back, again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic, NamedTuple, TypeVar
+
+import anyio
+import anyio.lowlevel
+
+from allstop.core import brakes
+from allstop.core import run as runs
+from allstop.core.approvals import Ask, Decision, judge
+from allstop.core.brakes import Limits
+from allstop.core.budget import NOTHING, Amount, Cap
+from allstop.core.events import Asked, Closed, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
+from allstop.core.ids import MoveId, RunId
+from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
+from allstop.core.run import Pilot, RunState
+from allstop.core.views import describe
+from allstop.loop.bridge import Bridge
+from allstop.loop.capacity import Capacity
+from allstop.loop.hands import Hands
+from allstop.loop.purse import Purse
+from allstop.loop.steps import (
+    Again,
+    Page,
+    Parked,
+    Queue,
+    Step,
+    lay_out,
+    price,
+    refused,
+    spent,
+    unfinished,
+    used_so_far,
+)
+from allstop.ports import Clock, Cursor, Entry, Journal, Live, Record, StaleError, StoreFullError
+
+S = TypeVar("S")
+
+CLEANUP_S = 10.0
+NOTES_EVERY_S = 1.0
+FULL_RETRY_S = 1.0
+_LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
+
+
+class SupersededError(Exception):
+    """Another process drives this run now; whatever this one still holds does not count."""
+
+
+class Deck(NamedTuple):
+    """What every drive works with."""
+
+    journal: Journal
+    hands: Hands
+    clock: Clock
+    bridge: Bridge
+    capacity: Capacity
+    purse: Purse
+    show: Callable[[RunId, Live], None]
+
+
+class Drive(Generic[S]):
+    """Drives one run until it parks or closes. It folds its own writes and reads only others'."""
+
+    def __init__(
+        self, run: RunId, pilot: Pilot[S], deck: Deck, state: RunState[S], seq: int
+    ) -> None:
+        self.run = run
+        self.state = state
+        self._pilot = pilot
+        self._deck = deck
+        self._seq = self._heard = seq
+        self._writing = False
+        self._scope: anyio.CancelScope | None = None  # of the move that is under way
+        self._stops_then = 0  # the helm's epoch when it began
+        self._frozen = False
+        self._ticket: anyio.Event | None = None  # for a slot to take a turn in
+        self._in_line = False
+        self._reserved = NOTHING
+        self._funded: Limits | None = None
+        self._fund()
+        self._notes: list[Item] = []
+        self._noted_at = -math.inf
+        self._answered: dict[str, anyio.Event] = {}
+        self._lost: dict[MoveId, str] = {}
+
+    @classmethod
+    def from_records(
+        cls, run: RunId, pilot: Pilot[S], deck: Deck, records: Sequence[Record]
+    ) -> Drive[S]:
+        state = runs.fold(pilot, (record.event for record in records))
+        return cls(run, pilot, deck, state, records[-1].seq)
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a move is being carried out."""
+        return self._scope is not None
+
+    @property
+    def behind(self) -> bool:
+        """Whether others have written what this has not read."""
+        return self._heard > self._seq
+
+    async def go(self) -> Parked | Outcome:
+        """Until there is nothing to do now, or ever."""
+        await self._catch_up()
+        result: Result | None = None
+        if self.state.open_move is not None:
+            result = unfinished(self.state.open_move.move, FailureKind.INTERRUPTED)
+        try:
+            while True:
+                step = await self._advance(result)
+                if isinstance(step, Parked | Outcome):
+                    return step
+                result = await self._carry_out(step)
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(CLEANUP_S, shield=True):
+                await self._cut_short()
+            raise
+        finally:
+            self._release(NOTHING)
+            self._leave_line()
+
+    # --- what others say ---
+
+    def hear(self, seq: int) -> bool:
+        """Somebody wrote; true when it was somebody else."""
+        self._heard = max(self._heard, seq)
+        return not self._writing and seq > self._seq
+
+    def lost(self) -> tuple[str, ...]:
+        """What was cut off or came too late since this was last asked."""
+        lost, self._lost = tuple(self._lost.values()), {}
+        return lost
+
+    async def heed(self) -> None:
+        """Take in what was said while a move is under way."""
+        await self._catch_up()
+        helm = self._deck.bridge.helm
+        if self._scope is None:
+            return
+        if runs.must_cut(self.state, helm, self._stops_then):
+            self._scope.cancel()
+        elif runs.is_frozen(self.state, helm) is not self._frozen:
+            self._frozen = not self._frozen
+            hands = self._deck.hands
+            await (hands.freeze if self._frozen else hands.thaw)(self.run)
+
+    async def _catch_up(self) -> None:
+        """Fold what others (people, child runs) have written since."""
+        await self._deck.bridge.catch_up()
+        for record in await self._deck.journal.read(self.run, after=self._seq):
+            if record.seq <= self._seq:
+                continue  # folded while this was being read
+            if isinstance(record.event, MoveStarted | MoveEnded | Closed):
+                raise SupersededError(self.run)
+            self.state = runs.evolve(self._pilot, self.state, record.event)
+            self._seq = record.seq
+        for ask in self.state.permits:
+            if ask in self._answered:
+                self._answered[ask].set()
+
+    # --- deciding and writing ---
+
+    async def _advance(self, result: Result | None) -> Work | Parked | Outcome:
+        """Write what came back together with what comes next."""
+        while True:
+            step = self._next_step(result)
+            try:
+                await self._write(step)
+            except StaleError:
+                self._release(NOTHING)
+                await self._catch_up()
+                continue
+            result = None
+            match step.then:
+                case Again():
+                    pass
+                case Queue():
+                    assert self._ticket is not None
+                    await self._ticket.wait()
+                case then:
+                    return then
+
+    def _next_step(self, result: Result | None) -> Step[S]:
+        deck = self._deck
+        page = self._page(result)
+        move = runs.choose(self._pilot, page.state, page.now, deck.bridge.helm)
+        if not isinstance(move, TakeTurn):
+            self._leave_line()
+            return lay_out(page, move)
+        if not self._has_slot():
+            return page.step(Queue())
+        self._fund()
+        refusal = deck.purse.reserve(self.run, price(move))
+        if refusal is not None:
+            return refused(page, move, str(refusal))
+        self._reserved = price(move)
+        return lay_out(page, move)
+
+    def _page(self, result: Result | None) -> Page[S]:
+        """The run as it is once `result` has been written."""
+        now = self._deck.clock.now()
+        page = Page(self.run, self._pilot, self.state, (), now)
+        if result is None:
+            return page
+        open_move = self.state.open_move
+        if open_move is None:
+            raise SupersededError(self.run)
+        result = runs.accepted(self.state, self._deck.bridge.helm, self._stops_then, result)
+        if isinstance(result, Failed) and result.kind in _LOST:
+            self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
+        ended = MoveEnded(at=now, id=open_move.id, result=result)
+        if self._notes:
+            return page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)), ended)
+        return page.also(ended)
+
+    async def _write(self, step: Step[S]) -> None:
+        if not step.entries:
+            return
+        stops = self._deck.bridge.helm.stops
+        await self._append(step.entries)
+        self._seq += sum(entry.run == self.run for entry in step.entries)
+        self.state = step.state
+        self._stops_then = stops
+        self._notes.clear()
+
+    async def _append(self, entries: tuple[Entry, ...]) -> None:
+        expect = Cursor(self.run, self._seq, self._deck.bridge.seq)
+        self._writing = True
+        try:
+            while True:
+                try:
+                    return await self._deck.journal.append(*entries, expect=expect)
+                except StoreFullError as full:
+                    self._deck.show(self.run, Live("trouble", f"{full.message}: {full.hint}"))
+                    await anyio.sleep(FULL_RETRY_S)
+        finally:
+            self._writing = False
+
+    async def _cut_short(self) -> None:
+        """The process is about to end: leave no open move behind."""
+        while self.state.open_move is not None:
+            page = self._page(unfinished(self.state.open_move.move, FailureKind.CANCELLED))
+            try:
+                await self._write(page.step(Again()))
+            except StaleError:
+                await self._catch_up()
+
+    # --- doing ---
+
+    async def _carry_out(self, move: Work) -> Result:
+        result: Result | None = None
+        with anyio.CancelScope() as scope:
+            self._scope = scope
+            try:
+                if self.behind or self._deck.bridge.helm.stops > self._stops_then:
+                    await self.heed()
+                result = await self._perform(move)
+            finally:
+                self._scope = None
+                self._frozen = False
+        result = result or unfinished(move, FailureKind.CANCELLED)
+        self._release(spent(result))
+        if isinstance(move, TakeTurn):
+            self._leave_line()
+            self._has_slot()  # line up again at once: others who wait come first, none who don't
+        return result
+
+    async def _perform(self, move: Work) -> Result:
+        state = self.state
+        assert state.open_move is not None, "it was written before it is done"
+        left_s = brakes.seconds_left(
+            state.limits, state.tally, state.opened.at, state.open_move.started_at
+        )
+        watch = _Watch(self, state.open_move.id)
+        try:
+            return await self._deck.hands.perform(
+                self.run, move, watch, math.inf if left_s is None else left_s
+            )
+        except SupersededError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
+            message = f"{type(error).__name__}: {error}"
+            return Failed(kind=FailureKind.CRASHED, message=message)
+
+    def _release(self, used: Amount) -> None:
+        if self._reserved is not NOTHING or used is not NOTHING:
+            self._deck.purse.settle(self.run, self._reserved, used)
+            self._reserved = NOTHING
+
+    def _fund(self) -> None:
+        """Keep the run's account at the limits that hold now."""
+        limits = self.state.limits
+        if limits is not self._funded:
+            self._funded = limits
+            cap = Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
+            if cap != Cap():
+                self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
+            else:
+                self._deck.purse.close(self.run)
+
+    def _has_slot(self) -> bool:
+        if not self._in_line:
+            self._in_line = True
+            self._ticket = self._deck.capacity.line_up()
+        return self._ticket is None or self._ticket.is_set()
+
+    def _leave_line(self) -> None:
+        self._in_line = False
+        ticket, self._ticket = self._ticket, None
+        self._deck.capacity.give_back(ticket)
+
+    # --- what the agent says while it works ---
+
+    def show(self, live: Live) -> None:
+        self._deck.show(self.run, live)
+
+    async def record(self, event_at: Callable[[datetime], Event]) -> None:
+        """Write down something of the move that is under way, unless it may not go on."""
+        while True:
+            if self.behind or self._deck.bridge.helm.stops > self._stops_then:
+                await self.heed()
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            event = event_at(self._deck.clock.now())
+            try:
+                await self._append((Entry(self.run, event),))
+            except StaleError:
+                await self.heed()
+                continue
+            self._seq += 1
+            self.state = runs.evolve(self._pilot, self.state, event)
+            return
+
+    async def note(self, move_id: MoveId, item: Item) -> None:
+        """Items are written together: at most one write a second, the last ones with the result."""
+        self._notes.append(item)
+        if anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
+            self._noted_at = anyio.current_time()
+            items, self._notes = tuple(self._notes), []
+            await self.record(lambda now: Noted(at=now, id=move_id, items=items))
+
+    async def ask(self, move_id: MoveId, ask: Ask) -> bool:
+        match judge(self.state.opened.rules, ask):
+            case Decision.ALLOW:
+                return True
+            case Decision.DENY:
+                return False
+            case Decision.ASK:
+                answered = self._answered[ask.id] = anyio.Event()
+                await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
+                await answered.wait()
+                return self.state.permits[ask.id]
+
+
+class _Watch:
+    """Lets an agent speak to the drive about one move only."""
+
+    def __init__(self, drive: Drive[S], move_id: MoveId) -> None:
+        self._drive = drive
+        self._move_id = move_id
+
+    def live(self, live: Live) -> None:
+        self._drive.show(live)
+
+    async def opened(self, thread: str) -> None:
+        await self._drive.record(lambda now: ThreadOpened(at=now, id=self._move_id, thread=thread))
+
+    async def saw(self, item: Item) -> None:
+        await self._drive.note(self._move_id, item)
+
+    async def ask(self, ask: Ask) -> bool:
+        return await self._drive.ask(self._move_id, ask)

@@ -1,0 +1,68 @@
+"""How long a move may last, and how long it may be silent; neither counts while it is frozen."""
+
+from __future__ import annotations
+
+import math
+from types import TracebackType
+
+import anyio
+
+
+class Patience:
+    """Two deadlines around a piece of work: for the whole of it, and since the last sign of life."""
+
+    def __init__(self, most_s: float, idle_s: float = math.inf) -> None:
+        self._left_s = most_s
+        self._idle_s = idle_s
+        self._since = anyio.current_time()
+        self._heard_at = self._since
+        self._holds = 0
+        self._scope = anyio.CancelScope()
+
+    def __enter__(self) -> Patience:
+        """Cuts off what is inside when a deadline passes; then `ran_out` is true."""
+        self._scope.__enter__()
+        self._set()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        return self._scope.__exit__(kind, error, trace)
+
+    @property
+    def ran_out(self) -> bool:
+        return self._scope.cancelled_caught
+
+    @property
+    def stalled(self) -> bool:
+        """Whether it was the silence that was too long, rather than the whole."""
+        return self._heard_at + self._idle_s <= self._since + self._left_s
+
+    def touch(self) -> None:
+        """A sign of life."""
+        if self._idle_s is not math.inf:
+            self._heard_at = anyio.current_time()
+            self._set()
+
+    def hold(self) -> None:
+        """Stop the clocks. Holds are counted: every one needs its own `release`."""
+        self._holds += 1
+        if self._holds == 1:
+            self._left_s -= anyio.current_time() - self._since
+            self._set()
+
+    def release(self) -> None:
+        self._holds -= 1
+        if self._holds == 0:
+            self._since = self._heard_at = anyio.current_time()
+            self._set()
+
+    def _set(self) -> None:
+        if self._holds:
+            self._scope.deadline = math.inf
+        else:
+            self._scope.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)

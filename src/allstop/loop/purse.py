@@ -1,0 +1,62 @@
+"""The budgets in force: every turn is reserved in all of them before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allstop.core.budget import NOTHING, Account, Amount, Cap, Refusal, refuse, reserve, settle
+from allstop.core.ids import RunId
+
+EVERYBODYS = "*"
+"""How the names of accounts begin that every run pays from."""
+
+
+class Purse:
+    """Accounts by name. A run's turns count for itself and for every run above it."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._everybodys: list[str] = []
+
+    def open(self, name: str, cap: Cap, spent: Amount = NOTHING) -> None:
+        """Give an account its cap; what is reserved in it stays reserved."""
+        known = self._accounts.get(name)
+        if known is None and name.startswith(EVERYBODYS):
+            self._everybodys.append(name)
+        reserved = known.reserved if known else NOTHING
+        self._accounts[name] = Account(
+            cap=cap, spent=known.spent if known else spent, reserved=reserved
+        )
+
+    def close(self, name: str) -> None:
+        self._accounts.pop(name, None)
+        if name in self._everybodys:
+            self._everybodys.remove(name)
+
+    def account(self, name: str) -> Account:
+        return self._accounts.get(name, Account())
+
+    def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
+        """Reserve in every account of the run, or in none."""
+        names = tuple(self._names(run))
+        for name in names:
+            if (refusal := refuse(name, self._accounts[name], amount)) is not None:
+                return refusal
+        for name in names:
+            self._accounts[name] = reserve(self._accounts[name], amount)
+        return None
+
+    def settle(self, run: RunId, reserved: Amount, spent: Amount) -> None:
+        for name in self._names(run):
+            self._accounts[name] = settle(self._accounts[name], reserved, spent)
+
+    def _names(self, run: RunId) -> Iterable[str]:
+        """The accounts a run pays from: its own, its parents', and those that are everybody's."""
+        if not self._accounts:
+            return
+        path = run
+        while path:
+            if path in self._accounts:
+                yield path
+            path = RunId(path.rpartition("/")[0])
+        yield from self._everybodys

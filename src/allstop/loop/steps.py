@@ -1,0 +1,160 @@
+"""What is written for a chosen move, and what happens once it is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from allstop.core import run as runs
+from allstop.core.brakes import Tally
+from allstop.core.budget import Amount
+from allstop.core.events import ChildClosed, Closed, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.ids import MoveId, RunId, child_of
+from allstop.core.moves import (
+    Failed,
+    FailureKind,
+    Finish,
+    Move,
+    Outcome,
+    Result,
+    Spawn,
+    Spawned,
+    TakeTurn,
+    TurnDone,
+    Usage,
+    Wait,
+    Work,
+    on_record,
+)
+from allstop.core.run import Pilot, RunState
+from allstop.ports import Entry
+
+S = TypeVar("S")
+
+
+class Parked(NamedTuple):
+    """The run waits."""
+
+    reason: str
+    until: datetime | None = None
+    for_person: bool = False
+
+
+class Again(NamedTuple):
+    """All is written that was to be done: choose again."""
+
+
+class Queue(NamedTuple):
+    """All slots are taken: wait for one, then choose again."""
+
+
+Then: TypeAlias = Work | Parked | Outcome | Again | Queue
+
+
+class Step(NamedTuple, Generic[S]):
+    entries: tuple[Entry, ...]
+    state: RunState[S]  # once they are written
+    then: Then
+
+
+class Page(NamedTuple, Generic[S]):
+    """A run about to be written to: its state with `events` folded in, which come first."""
+
+    run: RunId
+    pilot: Pilot[S]
+    state: RunState[S]
+    events: tuple[Event, ...]
+    now: datetime
+
+    def also(self, *events: Event) -> Page[S]:
+        state = self.state
+        for event in events:
+            state = runs.evolve(self.pilot, state, event)
+        return self._replace(state=state, events=(*self.events, *events))
+
+    def step(self, then: Then, *others: Entry) -> Step[S]:
+        own = (Entry(self.run, event) for event in self.events)
+        return Step((*own, *others), self.state, then)
+
+
+def lay_out(page: Page[S], move: Move) -> Step[S]:
+    match move:
+        case Wait(reason=reason, until=until, for_person=for_person):
+            return page.step(Parked(reason, until, for_person))
+        case Finish():
+            return _finished(page, move)
+        case Spawn():
+            return _spawned(page, move)
+        case _:
+            return page.also(_started(page, move)).step(move)
+
+
+def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
+    """A turn there is no money for is tried and failed in one write."""
+    started = _started(page, move)
+    failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
+    return page.also(started, MoveEnded(at=page.now, id=started.id, result=failed)).step(Again())
+
+
+def _started(page: Page[S], move: Work) -> MoveStarted:
+    return MoveStarted(at=page.now, id=MoveId(page.state.moves + 1), move=on_record(move))
+
+
+def _spawned(page: Page[S], move: Spawn) -> Step[S]:
+    parent = page.state.opened
+    child = child_of(page.run, move.ref)
+    started = _started(page, move)
+    ended = MoveEnded(at=page.now, id=started.id, result=Spawned(run=child))
+    opened = Opened(
+        at=page.now,
+        kind=move.kind,
+        spec=move.spec,
+        title=str(move.spec.get("title", "")),
+        limits=move.limits,
+        rules=parent.rules,
+        parent=page.run,
+        ref=move.ref,
+    )
+    return page.also(started, ended).step(Again(), Entry(child, opened))
+
+
+def _finished(page: Page[S], move: Finish) -> Step[S]:
+    opened = page.state.opened
+    closed = page.also(Closed(at=page.now, outcome=move.outcome, note=move.note))
+    if opened.parent is None:
+        return closed.step(move.outcome)
+    told = ChildClosed(
+        at=page.now,
+        ref=opened.ref,
+        run=page.run,
+        outcome=move.outcome,
+        tally=page.state.tally,
+        note=move.note,
+    )
+    return closed.step(move.outcome, Entry(opened.parent, told))
+
+
+def price(move: TakeTurn) -> Amount:
+    """What a turn reserves: itself, and all the tokens it may use."""
+    return Amount(turns=1, tokens=move.max_tokens or 0)
+
+
+def spent(result: Result) -> Amount:
+    if not isinstance(result, TurnDone | Failed):
+        return Amount()
+    usage = result.usage
+    return Amount(
+        turns=int(isinstance(result, TurnDone)),
+        tokens=usage.tokens,
+        cost_microusd=usage.cost_microusd,
+    )
+
+
+def used_so_far(tally: Tally) -> Amount:
+    return Amount(turns=tally.turns, tokens=tally.tokens, cost_microusd=tally.cost_microusd)
+
+
+def unfinished(move: Work, kind: FailureKind) -> Failed:
+    """A move that nobody saw the end of. What it may have used counts as used."""
+    most = move.max_tokens if isinstance(move, TakeTurn) else None
+    return Failed(kind=kind, usage=Usage(input=most or 0))

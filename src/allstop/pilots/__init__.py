@@ -1,0 +1,11 @@
+"""Every kind of run there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allstop.core.run import Pilot
+from allstop.pilots.task import TaskPilot
+
+PILOTS: Mapping[str, Pilot[Any]] = {pilot.kind: pilot for pilot in (TaskPilot(),)}

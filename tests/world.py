@@ -1,0 +1,196 @@
+"""A small world in memory: agents that follow a list, no processes, time that jumps."""
+
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.lowlevel
+
+from allstop.adapters.journals.memory import MemoryJournal
+from allstop.core import run as runs
+from allstop.core.approvals import Ask
+from allstop.core.events import Closed, MoveStarted
+from allstop.core.moves import (
+    Change,
+    CheckResult,
+    Delivered,
+    Failed,
+    Item,
+    TakeTurn,
+    TurnDone,
+    Usage,
+    WorkspaceOpen,
+)
+from allstop.engines.local import LocalEngine
+from allstop.loop.hands import Hands
+from allstop.pilots import PILOTS
+from allstop.ports import Abilities, Box, Isolation, Live
+from allstop.testing.clock import LoopClock
+
+DONE = "<promise>COMPLETE</promise>"
+
+
+class ListedAgent:
+    """A string is said, a number is slept, a failure returned; an item or an ask is passed on."""
+
+    abilities = Abilities()
+
+    def __init__(self, entries, then=None, tokens=10):
+        self._entries = iter(entries)
+        self._then = then
+        self._tokens = tokens
+        self.heard = []
+
+    async def take_turn(self, turn, watch):
+        self.heard.append(turn)
+        for entry in self._entries:
+            match entry:
+                case str():
+                    return self._said(turn, entry)
+                case TurnDone() | Failed():
+                    return entry
+                case Item():
+                    await watch.saw(entry)
+                case Live():
+                    watch.live(entry)
+                case Ask():
+                    allowed = await watch.ask(entry)
+                    await watch.saw(Item(kind="answer", text=f"{entry.id}: {allowed}"))
+                case BaseException():
+                    raise entry
+                case _:
+                    await anyio.sleep(entry)
+        if self._then is None:
+            raise AssertionError("the list is over")
+        return self._said(turn, self._then(turn))
+
+    def _said(self, turn, text):
+        tokens = min(self._tokens, turn.max_tokens or self._tokens)
+        return TurnDone(text=text, thread=turn.thread or "t1", usage=Usage(output=tokens))
+
+    async def close(self):
+        pass
+
+
+class PaperLauncher:
+    """Starts nothing; remembers what it was told."""
+
+    isolation = Isolation(boxed=True, allowed=True, how="on paper")
+
+    def __init__(self):
+        self.frozen = set()
+
+    async def freeze(self, label):
+        self.frozen.add(label)
+
+    async def thaw(self, label):
+        self.frozen.discard(label)
+
+    def killed(self):
+        return ()
+
+
+class PaperWorkspaces:
+    def __init__(self):
+        self.opened = {}
+        self.commits = {}
+        self.delivered = {}
+        self.trouble = {}
+
+    async def open(self, workspace, target, label):
+        if self.trouble.get("open"):
+            return self.trouble["open"].pop(0)
+        self.opened[workspace] = target
+        return WorkspaceOpen(base="base")
+
+    def place(self, workspace):
+        return Box(home="/home", workspace=f"/w/{workspace}")
+
+    async def keep(self, workspace, label):
+        number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
+        return Change(head=f"c{number}", commits=number, files=1, new_commits=1)
+
+    async def deliver(self, workspace, branch, label):
+        assert branch not in self.delivered, "delivered twice"
+        self.delivered[branch] = f"c{self.commits[workspace]}"
+        return Delivered(branch=branch, commit=self.delivered[branch])
+
+
+class PaperChecks:
+    def __init__(self):
+        self.codes = {}
+        self.ran = []
+        self.takes_s = 1.0
+
+    async def run(self, check, workspace, label, progress):
+        self.ran.append(check.run)
+        await anyio.sleep(self.takes_s)
+        code = self.codes[check.run].pop(0) if self.codes.get(check.run) else 0
+        return CheckResult(
+            name=check.name, run=check.run, passed=code == 0, required=check.required, code=code
+        )
+
+
+class World:
+    def __init__(self, journal=None, pilots=PILOTS, slots=None):
+        self.journal = journal or MemoryJournal()
+        self.pilots = pilots
+        self.slots = slots
+        self.agents = {}
+        self.launcher = PaperLauncher()
+        self.workspaces = PaperWorkspaces()
+        self.checks = PaperChecks()
+        self.shown = []
+
+    def agent(self, name, *entries, then=None, tokens=10):
+        self.agents[name] = ListedAgent(entries, then, tokens)
+        return self.agents[name]
+
+    def engine(self):
+        hands = Hands(
+            self.agents, checks=self.checks, workspaces=self.workspaces, launcher=self.launcher
+        )
+        engine = LocalEngine(
+            journal=self.journal,
+            hands=hands,
+            clock=LoopClock(),
+            pilots=self.pilots,
+            launcher=self.launcher,
+            slots=self.slots,
+        )
+        engine.view(lambda run, live: self.shown.append((run, live)))
+        return engine
+
+    @asynccontextmanager
+    async def running(self):
+        async with self.engine().serving() as engine:
+            yield engine
+
+    async def resume_all(self, engine):
+        for head in await self.journal.heads():
+            if not head.closed and head.parent is None:
+                await engine.take(head.run)
+
+    async def events(self, run):
+        return [record.event for record in await self.journal.read(run)]
+
+    async def outcome(self, run):
+        return [e.outcome for e in await self.events(run) if isinstance(e, Closed)]
+
+    async def state(self, run):
+        events = await self.events(run)
+        return runs.fold(self.pilots[events[0].kind], events)
+
+
+def task(goal="do it", agents=("cli",), **more):
+    """The spec of a task that needs no repository."""
+    return {"task": "t", "goal": goal, "agents": list(agents), **more}
+
+
+def turns(events):
+    return [
+        e.move.agent for e in events if isinstance(e, MoveStarted) and isinstance(e.move, TakeTurn)
+    ]
+
+
+def moves(events):
+    return [type(e.move).__name__ for e in events if isinstance(e, MoveStarted)]
