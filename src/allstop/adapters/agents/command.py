@@ -1,0 +1,72 @@
+"""An agent that is any program: the prompt goes in, its standard output is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from allstop.adapters.agents.limits import is_limited
+from allstop.adapters.agents.programs import Tail, run_to_end
+from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.ports import Abilities, Box, Launch, Launcher, LaunchError, Turn, UnsafeError, Watch
+
+PromptBy = Literal["stdin", "arg", "file"]
+
+_FILE = 'f=$(mktemp) && cat >"$f" && exec "$@" "$f" </dev/null'
+"""The prompt's file is made inside the box: the host never writes where an agent can."""
+
+
+class CommandAgent:
+    abilities = Abilities(needs_box=True)
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        launcher: Launcher,
+        home: str,
+        prompt: PromptBy = "stdin",
+        env: Mapping[str, str] | None = None,
+        limit_patterns: Sequence[str] = (),
+    ) -> None:
+        self._argv = tuple(argv)
+        self._launcher = launcher
+        self._home = home
+        self._prompt = prompt
+        self._env = dict(env or {})
+        self._limit_patterns = limit_patterns
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        out, err = Tail(), Tail()
+        launch, stdin = self._launch(turn)
+        try:
+            code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
+        except UnsafeError as error:
+            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
+        except LaunchError as error:
+            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        if code == 0:
+            return TurnDone(text=out.text())
+        return self._failed(code, err.text().strip() or out.text().strip())
+
+    async def close(self) -> None:
+        pass
+
+    def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
+        text = turn.prompt.text
+        box = turn.place or Box(home=self._home)
+        argv, stdin = self._argv, text.encode(errors="replace")
+        if self._prompt == "arg":
+            argv, stdin = (*argv, text), b""
+        elif self._prompt == "file":
+            argv = ("sh", "-c", _FILE, "sh", *argv)
+        launch = Launch(
+            argv=argv, box=box, label=turn.run, env=self._env, programs=(self._argv[0],)
+        )
+        return launch, stdin
+
+    def _failed(self, code: int, last_words: str) -> Failed:
+        if is_limited(last_words[-4000:], self._limit_patterns):
+            return Failed(kind=FailureKind.RATE_LIMITED, message=last_words[-1000:])
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return Failed(kind=FailureKind.EXITED, message=f"{how}\n{last_words[-4000:]}".strip())

@@ -1,0 +1,64 @@
+"""Running a program to its end without keeping more of its output than its ends."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+
+import anyio
+
+from allstop.ports import Child, Launch, Launcher, Live, Progress, Stream
+
+KEPT_BYTES = 64 * 1024
+
+
+class Tail:
+    """The last bytes of a stream of any length."""
+
+    def __init__(self, most: int = KEPT_BYTES) -> None:
+        self._most = most
+        self._chunks: deque[bytes] = deque()
+        self._kept = 0
+        self._seen = 0
+
+    def add(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._kept += len(data)
+        self._seen += len(data)
+        while self._kept - len(self._chunks[0]) >= self._most:
+            self._kept -= len(self._chunks.popleft())
+
+    def text(self) -> str:
+        kept = b"".join(self._chunks)[-self._most :]
+        text = kept.decode(errors="replace")
+        gone = self._seen - len(kept)
+        return f"[… {gone:,} bytes …]\n{text}" if gone else text
+
+
+async def run_to_end(
+    launcher: Launcher,
+    launch: Launch,
+    stdin: bytes,
+    out: Tail,
+    live: Progress,
+    err: Tail | None = None,
+) -> int:
+    """The exit code. Standard error goes to `err`, or to `out` as well where there is none."""
+    async with launcher.launch(launch) as child, anyio.create_task_group() as group:
+        group.start_soon(_feed, child, stdin)
+        await _read(child, out, err or out, live)
+        exit_ = await child.wait()
+        group.cancel_scope.cancel()  # it ended without listening to the end
+    return exit_.code
+
+
+async def _feed(child: Child, stdin: bytes) -> None:
+    await child.send(stdin)
+    await child.close_input()
+
+
+async def _read(child: Child, out: Tail, err: Tail, live: Progress) -> None:
+    decoders = {s: codecs.getincrementaldecoder("utf-8")("replace") for s in Stream}
+    while (chunk := await child.receive()) is not None:
+        (out if chunk.stream is Stream.OUT else err).add(chunk.data)
+        live(Live("output", decoders[chunk.stream].decode(chunk.data)))

@@ -1,0 +1,145 @@
+"""An agent that does what its script says: no key, no network; for the demo and for tests."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+import anyio
+import anyio.lowlevel
+
+from allstop.adapters.agents.programs import Tail, run_to_end
+from allstop.adapters.agents.script import (
+    AskLeave,
+    Fail,
+    Flood,
+    Hang,
+    Promise,
+    RateLimit,
+    RunCommand,
+    Say,
+    Script,
+    ScriptTurn,
+    Sleep,
+    SpawnCommand,
+    Step,
+    Use,
+    Write,
+)
+from allstop.core.approvals import Ask
+from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
+from allstop.ports import Abilities, Clock, Launch, Launcher, Live, Turn, Watch
+
+_WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
+
+
+class ScriptedAgent:
+    """Its conversation is nothing but the number of turns it has taken, so it can be resumed."""
+
+    abilities = Abilities(resume=True, fork=True, asks=True, usage=True)
+
+    def __init__(self, script: Script, *, launcher: Launcher, clock: Clock) -> None:
+        self._script = script
+        self._launcher = launcher
+        self._clock = clock
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        number = _turns_taken(turn.thread)
+        scene = self._script.turn(number, turn.prompt.text)
+        if scene is None:
+            message = f"the script has no turn {number + 1} for this prompt"
+            return Failed(kind=FailureKind.BAD_REQUEST, message=message)
+        performance = _Performance(turn, watch, self._launcher, self._clock)
+        failed = await performance.of(scene)
+        if failed is not None:
+            return failed
+        return TurnDone(
+            text=performance.text(), thread=f"turn-{number + 1}", usage=performance.usage
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+def _turns_taken(thread: str | None) -> int:
+    return int(thread.removeprefix("turn-")) if thread else 0
+
+
+class _Performance:
+    """One turn of a script."""
+
+    def __init__(self, turn: Turn, watch: Watch, launcher: Launcher, clock: Clock) -> None:
+        self._turn = turn
+        self._watch = watch
+        self._launcher = launcher
+        self._clock = clock
+        self._words: list[str] = []
+        self._promise = ""
+        self.usage = Usage()
+
+    def text(self) -> str:
+        return "\n".join([*self._words, *([self._promise] if self._promise else [])])
+
+    async def of(self, scene: ScriptTurn) -> Failed | None:
+        async with AsyncExitStack() as background:
+            for step in scene.steps:
+                failed = await self._step(step, background)
+                if failed is not None:
+                    return failed
+        return None
+
+    async def _step(  # noqa: C901 - one case for each verb
+        self, step: Step, background: AsyncExitStack
+    ) -> Failed | None:
+        match step:
+            case Say(say=words):
+                self._words.append(words)
+                self._watch.live(Live("text", words))
+            case Write(write=path, text=text):
+                return await self._run(("sh", "-c", _WRITE, "sh", path), text, f"wrote {path}")
+            case RunCommand(run=command):
+                return await self._run(("sh", "-c", command), "", f"ran {command}")
+            case SpawnCommand(spawn=command):
+                launch = self._launch(("sh", "-c", command))
+                await background.enter_async_context(self._launcher.launch(launch))
+            case Sleep(sleep=seconds):
+                await anyio.sleep(seconds)
+            case Hang():
+                await anyio.sleep_forever()
+            case Promise(signal=signal):
+                self._promise = f"<promise>{signal}</promise>"
+            case Fail(fail=kind, message=message):
+                return Failed(kind=kind, message=message, usage=self.usage)
+            case RateLimit(rate_limit=seconds):
+                until = self._clock.now() + timedelta(seconds=seconds)
+                return Failed(kind=FailureKind.RATE_LIMITED, retry_at=until, usage=self.usage)
+            case AskLeave(ask=command):
+                ask = Ask(id=f"ask-{len(self._words)}", argv=tuple(command.split()), text=command)
+                allowed = await self._watch.ask(ask)
+                self._words.append(f"{command}: {'allowed' if allowed else 'denied'}")
+            case Use(use=usage):
+                self.usage = usage
+            case Flood(flood=size):
+                await self._flood(size)
+        return None
+
+    async def _run(self, argv: tuple[str, ...], stdin: str, done: str) -> Failed | None:
+        tail = Tail()
+        code = await run_to_end(
+            self._launcher, self._launch(argv), stdin.encode(), tail, self._watch.live
+        )
+        if code != 0:
+            message = f"{' '.join(argv[2:])}: exit code {code}\n{tail.text()}"
+            return Failed(kind=FailureKind.EXITED, message=message, usage=self.usage)
+        await self._watch.saw(Item(kind="did", text=done))
+        return None
+
+    def _launch(self, argv: tuple[str, ...]) -> Launch:
+        assert self._turn.place is not None, "this step needs a workspace"
+        return Launch(argv=argv, box=self._turn.place, label=self._turn.run, trusted=True)
+
+    async def _flood(self, size: int) -> None:
+        chunk = "x" * 8192
+        for _ in range(0, size, len(chunk)):
+            self._watch.live(Live("text", chunk))
+            await anyio.lowlevel.checkpoint()
