@@ -1,0 +1,86 @@
+"""Other names a setting is known by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from allstop.settings.keys import Document, dotted, put, table_at, value_at
+from allstop.settings.problems import Fault
+
+_AUTOPILOT = {
+    "primaryAgent": ("loop", "agent"),
+    "fallbackAgent": ("loop", "fallback"),
+    "errorStrategy": ("retry", "error_strategy"),
+    "maxRetries": ("retry", "max_retries"),
+    "retryBaseMs": ("retry", "base_ms"),
+    "maxRateLimitRetries": ("retry", "max_rate_limit_retries"),
+    "stepDelay": ("retry", "step_delay_ms"),
+    "recoverPrimary": ("retry", "recover_primary"),
+    "autoCommit": ("retry", "auto_commit"),
+}
+
+ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("room", "max_turns_emergency"): ("room", "max_turns"),
+    ("room", "max_tokens_emergency"): ("room", "max_tokens"),
+    ("room", "max_elapsed_minutes"): ("room", "max_minutes"),
+    ("retry", "step_delay"): ("retry", "step_delay_ms"),
+    **{(section, name): key for section in ("loop", "retry") for name, key in _AUTOPILOT.items()},
+    **{
+        ("budget", "run", name): ("budget", name)
+        for name in ("turns", "tokens", "cost_usd", "minutes")
+    },
+}
+
+TABLES_OF_ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {("budget", "run"): ("budget", "task")}
+"""Tables that hold nothing but aliases, and a real one of the same kind."""
+
+
+class Renamed(Struct, frozen=True, kw_only=True):
+    document: Document
+    written: dict[tuple[str, ...], tuple[str, ...]]
+    """The name in the source, for each setting that was given by another one."""
+
+
+def clashes(document: Document) -> Iterator[Fault]:
+    """Settings that are given twice, by two of their names."""
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for written, key in _names():
+        if value_at(document, written, _MISSING) is _MISSING:
+            continue
+        if key in seen:
+            message = f"the same setting as {dotted(seen[key])}, which is given too; keep one"
+            yield Fault(path=written, message=message)
+        seen.setdefault(key, written)
+
+
+def rename(document: Document) -> Renamed:
+    """Every setting under its own name."""
+    document = _copy(document)
+    written: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for alias, key in ALIASES.items():
+        table = table_at(document, alias[:-1])
+        if alias[-1] in table:
+            put(document, key, table.pop(alias[-1]))
+            written[key] = alias
+    for path in TABLES_OF_ALIASES:
+        table_at(document, path[:-1]).pop(path[-1], None)
+    return Renamed(document=document, written=written)
+
+
+_MISSING = object()
+
+
+def _names() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Each setting's own name before its others."""
+    for key in dict.fromkeys(ALIASES.values()):
+        yield key, key
+    yield from ALIASES.items()
+
+
+def _copy(document: Document) -> Document:
+    """Tables are copied, what stands in them is shared."""
+    return {
+        name: _copy(value) if isinstance(value, dict) else value for name, value in document.items()
+    }

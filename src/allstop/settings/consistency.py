@@ -1,0 +1,156 @@
+"""What can only be judged when all sources are seen together."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+
+from allstop.settings.keys import Document, KeyPath, table_at, value_at
+from allstop.settings.kinds import choices, shown
+from allstop.settings.model import Driver, Room, TargetKind
+from allstop.settings.problems import Fault, did_you_mean
+
+RESERVED_NAMES = frozenset({"router", "you", "all", "system"})
+"""Who speaks in a room besides agents."""
+
+
+def disagreements(document: Document) -> Iterator[Fault]:
+    """Of a document whose single values are all right."""
+    for rule in _RULES:
+        yield from rule(document)
+
+
+def _agents(document: Document) -> Iterator[Fault]:
+    for name, agent in table_at(document, ("agents",)).items():
+        path: KeyPath = ("agents", name)
+        if name.lower() in RESERVED_NAMES:
+            yield Fault(
+                path=path, message="the name is taken by the room itself", hint="choose another"
+            )
+        if isinstance(agent, dict):
+            yield from _agent(agent, path)
+
+
+def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
+    match agent.get("driver"):
+        case None:
+            one_of = ", ".join(choices(Driver))
+            yield Fault(path=path, message="has no driver", hint=f"one of {one_of}")
+        case Driver.COMMAND | Driver.ACP as driver if not agent.get("command"):
+            yield Fault(
+                path=path,
+                message=f"the {driver} driver needs a command",
+                hint='such as command = ["my-agent", "--flag"]',
+            )
+        case Driver.SCRIPTED if not agent.get("script"):
+            yield Fault(
+                path=path,
+                message="the scripted driver needs a script",
+                hint='such as script = "demo.toml"',
+            )
+        case _:
+            pass
+
+
+def _names_of_agents(document: Document) -> Iterator[Fault]:
+    agents = table_at(document, ("agents",))
+    for path in (("loop", "agent"), ("loop", "fallback"), ("auto", "decision_agent")):
+        yield from _no_such_agent(value_at(document, path), path, agents)
+    order = value_at(document, ("loop", "order"))
+    for place, name in enumerate(order if isinstance(order, list) else []):
+        yield from _no_such_agent(name, ("loop", "order", place), agents)
+
+
+def _no_such_agent(name: object, path: KeyPath, agents: Iterable[str]) -> Iterator[Fault]:
+    if isinstance(name, str) and name not in agents:
+        hint = did_you_mean(name, agents) or f"add [agents.{name}]"
+        yield Fault(path=path, message=f"there is no agent {shown(name)}", hint=hint)
+
+
+def _windows(document: Document) -> Iterator[Fault]:
+    room = table_at(document, ("room",))
+    for least, most in (
+        ("window_items", "window_items_max"),
+        ("window_tokens", "window_tokens_max"),
+    ):
+        low, high = room.get(least, getattr(Room(), least)), room.get(most, getattr(Room(), most))
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        if high < low:
+            key = most if most in room else least
+            yield Fault(path=("room", key), message=f"{most} ({high}) is below {least} ({low})")
+
+
+def _sprint_target(document: Document) -> Iterator[Fault]:
+    target = table_at(document, ("sprint", "target"))
+    path: KeyPath = ("sprint", "target")
+    value = target.get("value")
+    match target.get("type"):
+        case TargetKind.COUNT if not _is_count(value):
+            yield Fault(path=path, message="a count needs a value", hint="such as value = 10")
+        case TargetKind.DURATION if not _is_hours(value):
+            yield Fault(path=path, message="a duration needs hours", hint="such as value = 2.5")
+        case TargetKind.UNTIL_TIME if not _is_time(value):
+            yield Fault(
+                path=path, message="until_time needs a time", hint='such as value = "07:00"'
+            )
+        case TargetKind.NO_READY if value is not None:
+            yield Fault(path=path, message="no_ready takes no value")
+        case _:
+            pass
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**9
+
+
+def _is_hours(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 8760
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"([01]?\d|2[0-3]):[0-5]\d", value))
+
+
+def _approval_rules(document: Document) -> Iterator[Fault]:
+    rules = value_at(document, ("approvals", "rules"))
+    for place, rule in enumerate(rules if isinstance(rules, list) else []):
+        if sum(key in rule for key in ("allow", "ask", "deny")) != 1:
+            yield Fault(
+                path=("approvals", "rules", place), message="needs exactly one of allow, ask, deny"
+            )
+
+
+_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,\d*\})")
+
+
+def _patterns(document: Document) -> Iterator[Fault]:
+    patterns = value_at(document, ("retry", "rate_limit_patterns"))
+    for place, pattern in enumerate(patterns if isinstance(patterns, list) else []):
+        path: KeyPath = ("retry", "rate_limit_patterns", place)
+        if error := _compile_error(pattern):
+            yield Fault(path=path, message=f"not a regular expression: {error}")
+        elif _REPEATED_GROUP.search(pattern):
+            message = "a repeated group can take forever on a long line"
+            yield Fault(path=path, message=message, hint="write it without")
+
+
+def _compile_error(pattern: str) -> str | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            return str(error)
+        return None
+
+
+_RULES: tuple[Callable[[Document], Iterator[Fault]], ...] = (
+    _agents,
+    _names_of_agents,
+    _windows,
+    _sprint_target,
+    _approval_rules,
+    _patterns,
+)

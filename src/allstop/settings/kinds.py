@@ -1,0 +1,133 @@
+"""Whether a value is of the kind a setting wants, and the words for it when it isn't."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable
+from typing import TypeGuard
+
+from msgspec import json
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    EnumType,
+    FloatType,
+    IntType,
+    Metadata,
+    NoneType,
+    StrType,
+    StructType,
+    Type,
+    UnionType,
+    VarTupleType,
+)
+
+from allstop.settings.schema import bare
+
+
+def fits(value: object, kind: Type) -> bool:
+    """For values that aren't tables; those are gone through key by key."""
+    match bare(kind):
+        case UnionType(types=types):
+            return any(fits(value, each) for each in types)
+        case BoolType():
+            return isinstance(value, bool)
+        case IntType() as number:
+            return isinstance(value, int) and not isinstance(value, bool) and _in(value, number)
+        case FloatType() as number:
+            return _is_number(value) and _in(value, number)
+        case StrType() as text:
+            return isinstance(value, str) and _is_text(value, text)
+        case EnumType(cls=cls):
+            return isinstance(value, str) and value in choices(cls)
+        case VarTupleType(item_type=item):
+            return isinstance(value, list) and all(fits(each, item) for each in value)
+        case _:
+            return False
+
+
+def choices(cls: Iterable[enum.Enum]) -> tuple[str, ...]:
+    return tuple(str(each.value) for each in cls)
+
+
+def expected(kind: Type) -> str:
+    """What belongs there: "a whole number from 1 to 256"."""
+    while isinstance(kind, Metadata):
+        if kind.extra and "expected" in kind.extra:
+            return str(kind.extra["expected"])
+        kind = kind.type
+    match kind:
+        case UnionType(types=types):
+            wanted = (expected(each) for each in types if not isinstance(each, NoneType))
+            return " or ".join(dict.fromkeys(wanted))
+        case IntType() as number:
+            return "a whole number" + _range(number)
+        case FloatType() as number:
+            return "a number" + _range(number)
+        case EnumType(cls=cls):
+            return "one of " + ", ".join(choices(cls))
+        case VarTupleType(item_type=item):
+            return "a list of tables" if isinstance(bare(item), StructType) else "a list of texts"
+        case _:
+            return _PLAIN.get(type(kind), "something else")
+
+
+_PLAIN: dict[type[Type], str] = {
+    BoolType: "true or false",
+    StrType: "text",
+    StructType: "a table",
+    DictType: "a table",
+}
+
+
+_LONGEST = 40
+
+
+def shown(value: object) -> str:
+    """A value as an error repeats it, short and on one line."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.encode(value if len(value) <= _LONGEST else value[:_LONGEST] + "…").decode()
+        case int() if abs(value) >= 10**18:
+            return "a very large number"
+        case int() | float():
+            return str(value)
+        case list():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return "a date or time"
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _in(value: float, bounds: IntType | FloatType) -> bool:
+    """Written so that "not a number" is outside of any bounds."""
+    return (
+        (bounds.ge is None or value >= bounds.ge)
+        and (bounds.gt is None or value > bounds.gt)
+        and (bounds.le is None or value <= bounds.le)
+    )
+
+
+def _range(bounds: IntType | FloatType) -> str:
+    least = f" above {bounds.gt:,}" if bounds.ge is None else f" from {bounds.ge:,}"
+    if bounds.le is None:
+        return "" if bounds.ge is bounds.gt else least
+    return (
+        f"{least} to {bounds.le:,}" if bounds.ge is not None else f"{least}, at most {bounds.le:,}"
+    )
+
+
+def _is_text(value: str, kind: StrType) -> bool:
+    return (
+        (kind.min_length is None or len(value) >= kind.min_length)
+        and (kind.max_length is None or len(value) <= kind.max_length)
+        and (kind.pattern is None or re.search(kind.pattern, value) is not None)
+    )

@@ -1,0 +1,71 @@
+"""What every table of the settings is made of."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+
+class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table whose keys are settings of their own: layers merge key by key."""
+
+
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table that stands for itself: a stronger layer replaces it whole.
+
+    A plain string in its place is the value of the key named by `shorthand`.
+    """
+
+    shorthand: ClassVar[str | None] = None
+
+
+def expecting(what: str, pattern: str) -> Meta:
+    """A pattern, with the words an error uses for it."""
+    return Meta(pattern=pattern, extra={"expected": what})
+
+
+Count = Annotated[int, Meta(ge=1, le=10**12)]
+Quantity = Annotated[int, Meta(ge=0, le=10**12)]
+Days = Annotated[int, Meta(ge=0, le=36_500)]
+Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
+Minutes = Annotated[float, Meta(gt=0, le=525_600)]
+Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
+Dollars = Annotated[float, Meta(gt=0, le=1_000_000_000)]
+Price = Annotated[float, Meta(ge=0, le=1_000_000)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Text = Annotated[str, Meta(min_length=1, extra={"expected": "text that isn't empty"})]
+
+Name = Annotated[
+    str,
+    expecting(
+        "a name of letters, digits, '.', '_' and '-'", r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)"
+    ),
+]
+VariableName = Annotated[
+    str,
+    expecting("the name of an environment variable", r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"),
+]
+OptionalVariableName = Annotated[
+    str,
+    expecting(
+        "the name of an environment variable, never the key itself",
+        r"^(?:[A-Za-z_][A-Za-z0-9_]*)?$(?!\n)",
+    ),
+]
+Branch = Annotated[
+    str,
+    expecting("the name of a branch", r"^(?!-)(?!.*\.\.)[^\s~^:?*\[\\\x00-\x1f\x7f]+$(?!\n)"),
+]
+WebAddress = Annotated[
+    str,
+    expecting("an address that begins with http:// or https://", r"^https?://[^\s/]+\S*$(?!\n)"),
+]
+StoreAddress = Annotated[
+    str, expecting('"sqlite" or "postgresql://…"', r"^(?:sqlite|postgres(?:ql)?://\S+)$(?!\n)")
+]
+InsidePath = Annotated[
+    str,
+    expecting(
+        "a path or pattern inside the repository, without '..' and not in .git",
+        r"^(?![/~])(?!(?:.*/)?\.\.(?:/|$))(?!(?:\./)*\.[gG][iI][tT](?:/|$)).+$(?!\n)",
+    ),
+]

@@ -1,0 +1,96 @@
+"""[approvals] [sandbox] [server] [notify] [hooks] [store]: what touches this machine."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from allstop.settings.model.bases import Entry, StoreAddress, Table, Text
+
+Words = Text | tuple[Text, ...]
+
+
+class ApprovalRule(Entry, frozen=True, kw_only=True):
+    """Exactly one of allow, ask, deny; the strictest rule that matches wins."""
+
+    allow: Annotated[
+        Words | None, Meta(description="Commands that may run, by their first words.")
+    ] = None
+    ask: Annotated[Words | None, Meta(description="Commands a person is asked about.")] = None
+    deny: Annotated[Words | None, Meta(description="Commands that never run.")] = None
+    match: Annotated[
+        tuple[Text, ...], Meta(description="Commands this rule must match, checked when loaded.")
+    ] = ()
+    not_match: Annotated[
+        tuple[Text, ...],
+        Meta(description="Commands this rule must not match, checked when loaded."),
+    ] = ()
+    why: Annotated[Text | None, Meta(description="The reason, told to the agent.")] = None
+
+
+class ApprovalRules(Table, frozen=True, kw_only=True):
+    rules: Annotated[
+        tuple[ApprovalRule, ...], Meta(description="What agents may run without being asked about.")
+    ] = ()
+
+
+class SandboxMode(StrEnum):
+    ON = "on"
+    AUTO = "auto"
+    OFF = "off"
+
+
+class Network(StrEnum):
+    NONE = "none"
+    MODEL_ONLY = "model-only"
+    FULL = "full"
+
+
+class Sandbox(Table, frozen=True, kw_only=True):
+    mode: Annotated[
+        SandboxMode,
+        Meta(
+            description="auto and on refuse unattended runs where no sandbox works; off runs without."
+        ),
+    ] = SandboxMode.AUTO
+    read: Annotated[
+        tuple[Text, ...], Meta(description="Further paths shown read-only in the sandbox.")
+    ] = ()
+    network: Annotated[
+        Network, Meta(description="What agents and checks can reach from the sandbox.")
+    ] = Network.FULL
+
+
+class Server(Table, frozen=True, kw_only=True):
+    host: Annotated[Text, Meta(description="The address the control room listens on.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 for any that is free.")] = (
+        7373
+    )
+
+
+class Notify(Table, frozen=True, kw_only=True):
+    sounds: Annotated[bool, Meta(description="Sounds in the browser.")] = True
+    desktop: Annotated[bool, Meta(description="Desktop notifications.")] = True
+    urls: Annotated[
+        tuple[Text, ...], Meta(description="Further places to notify, as apprise addresses.")
+    ] = ()
+
+
+class Hooks(Table, frozen=True, kw_only=True):
+    """Commands run on this machine, outside the sandbox, as the person who started it."""
+
+    pre_start: Annotated[Text | None, Meta(description="Before a task starts.")] = None
+    post_complete: Annotated[Text | None, Meta(description="After a task is verified.")] = None
+    pre_merge: Annotated[Text | None, Meta(description="Before a merge.")] = None
+    post_merge: Annotated[Text | None, Meta(description="After a merge.")] = None
+    on_conflict: Annotated[Text | None, Meta(description="When a merge meets a conflict.")] = None
+    on_pause: Annotated[Text | None, Meta(description="When a run pauses.")] = None
+    on_error: Annotated[Text | None, Meta(description="When a task fails.")] = None
+
+
+class Store(Table, frozen=True, kw_only=True):
+    url: Annotated[
+        StoreAddress, Meta(description='"sqlite" in .allstop/, or "postgresql://…" for a fleet.')
+    ] = "sqlite"

@@ -1,0 +1,61 @@
+"""Where the value of a setting comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import assert_never
+
+from msgspec import Struct
+
+
+class Default(Struct, frozen=True, kw_only=True, tag=True):
+    """Nobody said anything."""
+
+
+class UserFile(Struct, frozen=True, kw_only=True, tag=True):
+    path: Path
+    line: int
+
+
+class RepositoryFile(Struct, frozen=True, kw_only=True, tag=True):
+    path: Path
+    line: int
+
+
+class Variable(Struct, frozen=True, kw_only=True, tag=True):
+    name: str
+
+
+class Flag(Struct, frozen=True, kw_only=True, tag=True):
+    """Said on the command line, or by whoever else called."""
+
+
+Origin = Default | UserFile | RepositoryFile | Variable | Flag
+
+
+def source_of(origin: Origin) -> str:
+    """The file or other place, as it is shown to people."""
+    match origin:
+        case Default():
+            return "default"
+        case UserFile(path=path):
+            return str(path)
+        case RepositoryFile(path=path):
+            return path.name
+        case Variable():
+            return "environment"
+        case Flag():
+            return "command line"
+        case _:
+            assert_never(origin)
+
+
+def describe_origin(origin: Origin) -> str:
+    """One word or place: default, allstop.toml:12, ALLSTOP_LOOP_MODE, command line."""
+    match origin:
+        case UserFile(line=line) | RepositoryFile(line=line):
+            return f"{source_of(origin)}:{line}"
+        case Variable(name=name):
+            return name
+        case _:
+            return source_of(origin)

@@ -1,0 +1,21 @@
+"""Which agents a run uses that names none, in the order they are tried."""
+
+from __future__ import annotations
+
+from allstop.settings.model import Settings
+
+
+def roster(settings: Settings) -> tuple[str, ...]:
+    """The first one works; the others take over while it is limited. Empty without agents."""
+    loop = settings.loop
+    chosen = (loop.agent, loop.fallback, *loop.order)
+    named = tuple(dict.fromkeys(name for name in chosen if name is not None))
+    if not named:
+        named = _first(settings)
+    return (*named, "gpt") if named == ("claude",) and "gpt" in settings.agents else named
+
+
+def _first(settings: Settings) -> tuple[str, ...]:
+    if "claude" in settings.agents:
+        return ("claude",)
+    return tuple(settings.agents)[:1]

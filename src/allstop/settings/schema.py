@@ -1,0 +1,126 @@
+"""The model as data: which keys there are, of what kind, and what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from msgspec import NODEFAULT, UNSET, to_builtins
+from msgspec.inspect import (
+    DictType,
+    Field,
+    Metadata,
+    NoneType,
+    StructType,
+    Type,
+    UnionType,
+    type_info,
+)
+
+from allstop.settings.keys import KeyPath
+from allstop.settings.model import Entry, Settings
+
+
+@cache
+def root() -> StructType:
+    found = type_info(Settings)
+    assert isinstance(found, StructType)
+    return found
+
+
+def bare(kind: Type) -> Type:
+    """Without description, and without "or nothing", which TOML can't say."""
+    while True:
+        if isinstance(kind, Metadata):
+            kind = kind.type
+        elif isinstance(kind, UnionType) and len(some := _but_none(kind)) == 1:
+            kind = some[0]
+        else:
+            return kind
+
+
+def _but_none(kind: UnionType) -> tuple[Type, ...]:
+    return tuple(each for each in kind.types if not isinstance(each, NoneType))
+
+
+def fields(kind: StructType) -> dict[str, Field]:
+    return {field.name: field for field in kind.fields}
+
+
+def is_entry(kind: Type) -> bool:
+    return isinstance(kind, StructType) and issubclass(kind.cls, Entry)
+
+
+def merges(kind: Type) -> bool:
+    """Whether two layers' tables of this kind become one, key by key."""
+    kind = bare(kind)
+    return isinstance(kind, DictType) or (isinstance(kind, StructType) and not is_entry(kind))
+
+
+def inside(kind: Type, name: str) -> Type | None:
+    """The kind of one key of a table; None where there is no such key."""
+    kind = bare(kind)
+    if isinstance(kind, DictType):
+        return kind.value_type
+    if isinstance(kind, StructType):
+        found = fields(kind).get(name)
+        return None if found is None else found.type
+    return None
+
+
+def kind_at(path: KeyPath) -> Type | None:
+    kind: Type | None = root()
+    for part in path:
+        if kind is None or not isinstance(part, str):
+            return None
+        kind = inside(kind, part)
+    return kind
+
+
+def description_at(path: KeyPath) -> str:
+    """The description of the key, or of the table of free names it is in."""
+    for length in range(len(path), 0, -1):
+        text = _description(kind_at(path[:length]))
+        if text:
+            return text
+    return ""
+
+
+def _description(kind: Type | None) -> str:
+    if isinstance(kind, Metadata):
+        return str((kind.extra_json_schema or {}).get("description", ""))
+    return ""
+
+
+def default_at(path: KeyPath) -> object:
+    """As TOML would write it; UNSET for a key that must be given or that has a free name."""
+    kind = kind_at(path[:-1])
+    if kind is None or not isinstance(struct := bare(kind), StructType):
+        return UNSET
+    found = fields(struct).get(str(path[-1]))
+    if found is None or found.required:
+        return UNSET
+    if found.default is NODEFAULT:
+        return to_builtins(found.default_factory())
+    return to_builtins(found.default)
+
+
+def leaves(value: object, kind: Type, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The keys with a value of their own: lists and entries count as one value."""
+    if not (merges(kind) and isinstance(value, dict) and (value or not path)):
+        yield path
+        return
+    for name in value:
+        inner = inside(kind, name)
+        if inner is not None:
+            yield from leaves(value[name], inner, (*path, name))
+
+
+def fixed_keys(kind: Type | None = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key whose whole way is known beforehand; tables of free names count as one."""
+    kind = bare(root() if kind is None else kind)
+    if isinstance(kind, StructType) and not is_entry(kind):
+        for name, field in fields(kind).items():
+            yield from fixed_keys(field.type, (*path, name))
+    else:
+        yield path

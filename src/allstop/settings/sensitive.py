@@ -1,0 +1,212 @@
+"""Settings a repository may ask for but not decide: the list, and the reason for each.
+
+They make something run on this machine outside the sandbox, open the sandbox, or hand a key or
+login to somebody else. What runs inside the sandbox (setup, checks) is not among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import UNSET, Struct
+
+from allstop.settings.keys import Document, put
+from allstop.settings.model import STANDARD_KEY, Driver, Network, SandboxMode
+
+LOCAL_ADDRESS = re.compile(
+    r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d{1,5})?(?:/[\w./%~-]*)?"
+)
+_LOCAL_HOST = re.compile(r"localhost|::1|127\.\d+\.\d+\.\d+")
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """What a repository's file asks for, beside what would hold without that file."""
+
+    value: object
+    without: object
+    driver: str | None
+    """Of the agent whose setting it is."""
+    is_yours: bool
+    """Whether that agent exists without the repository's file."""
+    home: Path
+    repository: Path
+
+
+class Sensitive(Struct, frozen=True, kw_only=True):
+    key: tuple[str, ...]
+    why: str
+    needs_trust: Callable[[Claim], bool]
+
+
+def _always(claim: Claim) -> bool:
+    return bool(claim.value)
+
+
+def _differs(claim: Claim) -> bool:
+    return claim.value != claim.without
+
+
+def _adds(claim: Claim) -> bool:
+    return any(each not in _items(claim.without) for each in _items(claim.value))
+
+
+def _further_than(order: tuple[str, ...]) -> Callable[[Claim], bool]:
+    def needs_trust(claim: Claim) -> bool:
+        return order.index(str(claim.value)) > order.index(str(claim.without))
+
+    return needs_trust
+
+
+def _changes_yours(claim: Claim) -> bool:
+    return claim.without is not UNSET and _differs(claim)
+
+
+def _runs_with_your_keys(claim: Claim) -> bool:
+    """A program of its own for an agent that has no key and no login is just a sandboxed program."""
+    if not _differs(claim):
+        return False
+    return claim.driver != Driver.COMMAND or claim.is_yours or _shows_your_files(claim)
+
+
+def _shows_your_files(claim: Claim) -> bool:
+    """Whether the program, which the sandbox must show, is a file in the person's home."""
+    program = str(next(iter(_items(claim.value)), ""))
+    if "/" not in program or program.startswith("~"):
+        return "/" in program
+    file = (claim.repository / program).resolve()
+    in_home = file.is_relative_to(claim.home.resolve())
+    return in_home and not file.is_relative_to(claim.repository.resolve())
+
+
+def _leads_away(claim: Claim) -> bool:
+    return _differs(claim) and (claim.is_yours or not LOCAL_ADDRESS.fullmatch(str(claim.value)))
+
+
+def _takes_another_key(claim: Claim) -> bool:
+    if claim.is_yours or claim.driver is None:
+        return _differs(claim)
+    return claim.value not in ("", STANDARD_KEY.get(Driver(claim.driver)))
+
+
+def _is_reachable(claim: Claim) -> bool:
+    return _differs(claim) and not _LOCAL_HOST.fullmatch(str(claim.value))
+
+
+def _allows_more(claim: Claim) -> bool:
+    allows = [rule for rule in _items(claim.value) if isinstance(rule, dict) and "allow" in rule]
+    dropped = [rule for rule in _items(claim.without) if rule not in _items(claim.value)]
+    return bool(dropped) or any(rule not in _items(claim.without) for rule in allows)
+
+
+def _items(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+_MODES = (SandboxMode.ON, SandboxMode.AUTO, SandboxMode.OFF)
+_NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.FULL)
+
+SENSITIVE: tuple[Sensitive, ...] = (
+    Sensitive(
+        key=("hooks", "*"),
+        why="runs a command on this machine, outside the sandbox",
+        needs_trust=_always,
+    ),
+    Sensitive(
+        key=("sandbox", "mode"),
+        why="lets agents run without a sandbox",
+        needs_trust=_further_than(_MODES),
+    ),
+    Sensitive(
+        key=("sandbox", "read"), why="shows further files of yours to agents", needs_trust=_adds
+    ),
+    Sensitive(
+        key=("sandbox", "network"),
+        why="opens the network to agents",
+        needs_trust=_further_than(_NETWORKS),
+    ),
+    Sensitive(
+        key=("workspace", "link"),
+        why="shows further folders of your checkout to agents, wherever they lead",
+        needs_trust=_adds,
+    ),
+    Sensitive(
+        key=("approvals", "rules"),
+        why="lets agents run commands you would be asked about, or drops a rule of yours",
+        needs_trust=_allows_more,
+    ),
+    Sensitive(
+        key=("agents", "*", "driver"),
+        why="puts another program behind an agent of yours",
+        needs_trust=_changes_yours,
+    ),
+    Sensitive(
+        key=("agents", "*", "command"),
+        why="runs a program with your key or login, or shows one from your home to the sandbox",
+        needs_trust=_runs_with_your_keys,
+    ),
+    Sensitive(
+        key=("agents", "*", "base_url"),
+        why="sends your key and everything said to another address",
+        needs_trust=_leads_away,
+    ),
+    Sensitive(
+        key=("agents", "*", "api_key_env"),
+        why="hands a variable of yours to whoever is behind this agent",
+        needs_trust=_takes_another_key,
+    ),
+    Sensitive(
+        key=("agents", "*", "account"),
+        why="chooses which of your logins the agent gets",
+        needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("agents", "*", "env"),
+        why="can redirect an agent's key or load code into it",
+        needs_trust=_always,
+    ),
+    Sensitive(
+        key=("agents", "*", "pass_env"),
+        why="hands variables of yours to an agent",
+        needs_trust=_adds,
+    ),
+    Sensitive(
+        key=("notify", "urls"),
+        why="sends messages from this machine to addresses you didn't choose",
+        needs_trust=_adds,
+    ),
+    Sensitive(
+        key=("server", "host"),
+        why="lets other machines reach the control room",
+        needs_trust=_is_reachable,
+    ),
+    Sensitive(
+        key=("store", "url"),
+        why="keeps everything that happens in a database you didn't choose",
+        needs_trust=_differs,
+    ),
+)
+
+
+def occurrences(
+    document: Document, key: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Each value of the document that a key of the list names, with its whole path."""
+    head, *rest = key
+    for name in list(document) if head == "*" else [head] * (head in document):
+        value = document[name]
+        if not rest:
+            yield (name,), value
+        elif isinstance(value, dict):
+            for path, inner in occurrences(value, tuple(rest)):
+                yield (name, *path), inner
+
+
+def sensitive_part(document: Document) -> Document:
+    """Just what the list names, in the document's own shape."""
+    part: Document = {}
+    for sensitive in SENSITIVE:
+        for path, value in occurrences(document, sensitive.key):
+            put(part, path, value)
+    return part

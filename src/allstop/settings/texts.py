@@ -1,0 +1,58 @@
+"""A setting written as plain text, read by the kind of its key."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    StructType,
+    Type,
+    UnionType,
+    VarTupleType,
+)
+
+from allstop.settings.schema import bare
+
+_WORDS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+
+
+def read_text(text: str, kind: Type) -> object:
+    """Text that can't be read is given back as it is: the check then says what was expected."""
+    stripped = text.strip()
+    match bare(kind):
+        case BoolType():
+            return _WORDS.get(stripped.lower(), text)
+        case IntType():
+            return int(stripped) if _WHOLE.fullmatch(stripped) else text
+        case FloatType():
+            return float(stripped) if _NUMBER.fullmatch(stripped) else text
+        case VarTupleType():
+            return _toml(text) if stripped.startswith("[") else _separated(stripped)
+        case DictType() | StructType():
+            return _toml(text) if stripped.startswith("{") else text
+        case UnionType() if stripped.startswith("["):
+            return _toml(text)
+        case _:
+            return text
+
+
+def _separated(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _toml(text: str) -> object:
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text.strip()}")["value"]
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,62 @@
+"""A person with a home, a repository, and what both say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from allstop.settings import Environment, Loaded, SettingsError, load
+
+
+class World:
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.repository = root / "home" / "code" / "repository"
+        self.repository.mkdir(parents=True)
+        self.variables: dict[str, str] = {}
+        self.flags: dict[str, object] = {}
+
+    @property
+    def environment(self) -> Environment:
+        return Environment(home=self.home, variables=self.variables)
+
+    @property
+    def project_file(self) -> Path:
+        return self.repository / "allstop.toml"
+
+    @property
+    def user_file(self) -> Path:
+        return self.home / ".config" / "allstop" / "config.toml"
+
+    def user(self, text: str) -> World:
+        self.user_file.parent.mkdir(parents=True, exist_ok=True)
+        self.user_file.write_text(text)
+        return self
+
+    def project(self, text: str) -> World:
+        self.project_file.write_text(text)
+        return self
+
+    def says(self, variables: Mapping[str, str]) -> World:
+        self.variables |= variables
+        return self
+
+    def flag(self, flags: Mapping[str, object]) -> World:
+        self.flags |= flags
+        return self
+
+    def load(self) -> Loaded:
+        return load(self.environment, repository=self.repository, flags=self.flags)
+
+    def problems(self) -> list[str]:
+        """What a person is shown, line by line."""
+        with pytest.raises(SettingsError) as caught:
+            self.load()
+        return str(caught.value).splitlines()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)

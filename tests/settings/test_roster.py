@@ -1,0 +1,30 @@
+"""Who works when nobody was named."""
+
+from __future__ import annotations
+
+import pytest
+
+from allstop.settings.model import Agent, Driver, Loop, Settings
+from allstop.settings.roster import roster
+
+
+@pytest.mark.parametrize(
+    ("agents", "loop", "order"),
+    [
+        ((), Loop(), ()),
+        (("a", "b"), Loop(), ("a",)),
+        (("gpt", "claude"), Loop(), ("claude", "gpt")),
+        (("gpt", "codex"), Loop(), ("gpt",)),
+        (("codex", "claude"), Loop(), ("claude",)),
+        (("claude", "gpt"), Loop(agent="claude"), ("claude", "gpt")),
+        (("claude", "gpt"), Loop(agent="gpt"), ("gpt",)),
+        (("claude", "gpt", "x"), Loop(agent="claude", fallback="x"), ("claude", "x")),
+        (("claude", "gpt", "x"), Loop(order=("x", "gpt")), ("x", "gpt")),
+        (("a", "b", "c"), Loop(agent="b", order=("a", "b", "c")), ("b", "a", "c")),
+        (("a",), Loop(agent="a", fallback="a"), ("a",)),
+    ],
+)
+def test_agents_are_tried_in_this_order(agents, loop, order):
+    settings = Settings(agents={name: Agent(driver=Driver.CODEX) for name in agents}, loop=loop)
+
+    assert roster(settings) == order
