@@ -107,7 +107,10 @@ class PaperWorkspaces:
 
     async def keep(self, workspace, label):
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
-        return Change(head=f"c{number}", commits=number, files=1, new_commits=1)
+        return Change(head=f"c{number}", commits=number, files=1)
+
+    async def candidate(self, workspace, label):
+        return Box(home="/clean", workspace=f"/clean/{workspace}")
 
     async def deliver(self, workspace, branch, label):
         assert branch not in self.delivered, "delivered twice"
@@ -121,7 +124,7 @@ class PaperChecks:
         self.ran = []
         self.takes_s = 1.0
 
-    async def run(self, check, workspace, label, progress):
+    async def run(self, check, place, label, progress):
         self.ran.append(check.run)
         await anyio.sleep(self.takes_s)
         code = self.codes[check.run].pop(0) if self.codes.get(check.run) else 0

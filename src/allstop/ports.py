@@ -338,6 +338,13 @@ class Workspaces(Protocol):
         """Commit what was left uncommitted, and say where the work stands."""
         ...
 
+    async def candidate(self, workspace: str, label: str) -> Box | Failed:
+        """A clean clone of the work's last commit, where it can be checked.
+
+        Nothing the agent left lying about is in it.
+        """
+        ...
+
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed: ...
 
 
@@ -349,7 +356,7 @@ class Checks(Protocol):
     """Runs what must succeed before work counts as done."""
 
     async def run(
-        self, check: Check, workspace: str, label: str, progress: Progress
+        self, check: Check, place: Box, label: str, progress: Progress
     ) -> CheckResult: ...
 
 

@@ -162,7 +162,6 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     head: str
     commits: int = 0  # since the base
     files: int = 0
-    new_commits: int = 0  # since the turn before
 
 
 class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):

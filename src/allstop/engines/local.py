@@ -23,7 +23,7 @@ from allstop.loop.drive import Deck, Drive, SupersededError
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import Parked, used_so_far
-from allstop.ports import Clock, Entry, Head, Journal, Launcher, Live
+from allstop.ports import Clock, Cursor, Entry, Head, Journal, Launcher, Live, StaleError
 
 HALT_S = 10.0
 """How long a stop waits for what it cut off before it says so."""
@@ -130,14 +130,24 @@ class LocalEngine:
         *,
         title: str = "",
         limits: Limits | None = None,
-    ) -> None:
-        """Begin a run."""
+    ) -> bool:
+        """Begin a run; false when there is one of that name already."""
         self._claim(run)
         opened = Opened(
             at=self._clock.now(), kind=kind, spec=spec, title=title, limits=limits or Limits()
         )
-        await self._journal.append(Entry(run, opened))
+        while True:
+            try:
+                expect = Cursor(run, 0, self._bridge.seq)
+                await self._journal.append(Entry(run, opened), expect=expect)
+                break
+            except StaleError:
+                if await self._journal.read(run):
+                    self._give_up(run)
+                    return False
+                await self._bridge.catch_up()
         await self._embark(run)
+        return True
 
     async def take(self, run: RunId) -> None:
         """Go on with a run that nobody drives, and with everything below it.
@@ -291,13 +301,16 @@ class LocalEngine:
         del self._berths[run]
         if root_of(run) == run:
             self._outcomes[run] = outcome
-            self._claims.pop(run).__exit__(None, None, None)
+            self._give_up(run)
 
     def _claim(self, run: RunId) -> None:
         if run not in self._claims:
             claim = self._journal.claim(run)
             claim.__enter__()
             self._claims[run] = claim
+
+    def _give_up(self, run: RunId) -> None:
+        self._claims.pop(run).__exit__(None, None, None)
 
     def _let_go(self) -> None:
         for claim in self._claims.values():

@@ -25,7 +25,7 @@ from allstop.core.moves import (
     Work,
 )
 from allstop.loop.patience import Patience
-from allstop.ports import Agents, Checks, Launcher, Live, Turn, Watch, Workspaces
+from allstop.ports import Agents, Box, Checks, Launcher, Live, Turn, Watch, Workspaces
 
 
 class Hands:
@@ -101,28 +101,32 @@ class Hands:
     async def _run_checks(
         self, run: RunId, move: RunChecks, watch: Watch, within_s: float
     ) -> Result:
-        results: list[CheckResult] = []
         patience = Patience(within_s)
+        done: Result | None = None
         with patience:
-            for check in move.checks:
-                result = await self._run_check(run, check, move.workspace, watch)
-                results.append(result)
-                await watch.saw(Item(kind="check", text=verdict(result)))
-                if check.required and not result.passed:
-                    break
-        if patience.ran_out:
-            return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
+            place = await self._workspaces.candidate(move.workspace, run)
+            if isinstance(place, Failed):
+                return place
+            done = await self._check_all(run, move, place, watch)
+        return done or Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
+
+    async def _check_all(self, run: RunId, move: RunChecks, place: Box, watch: Watch) -> ChecksDone:
+        results: list[CheckResult] = []
+        for check in move.checks:
+            result = await self._run_check(run, check, place, watch)
+            results.append(result)
+            await watch.saw(Item(kind="check", text=verdict(result)))
+            if check.required and not result.passed:
+                break
         return ChecksDone(results=tuple(results))
 
-    async def _run_check(
-        self, run: RunId, check: Check, workspace: str, watch: Watch
-    ) -> CheckResult:
+    async def _run_check(self, run: RunId, check: Check, place: Box, watch: Watch) -> CheckResult:
         patience = Patience(check.timeout_s)
         self._patience[run] = patience
         result: CheckResult | None = None
         try:
             with patience:
-                result = await self._checks.run(check, workspace, run, watch.live)
+                result = await self._checks.run(check, place, run, watch.live)
         finally:
             del self._patience[run]
         if result is not None:

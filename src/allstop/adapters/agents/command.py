@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from allstop.adapters.agents.limits import is_limited
-from allstop.adapters.agents.programs import Tail, run_to_end
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launch, Launcher, LaunchError, Turn, UnsafeError, Watch
+from allstop.programs import Tail, run_to_end
 
 PromptBy = Literal["stdin", "arg", "file"]
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 import anyio
 import anyio.lowlevel
 
-from allstop.adapters.agents.programs import Tail, run_to_end
 from allstop.adapters.agents.script import (
     AskLeave,
     Fail,
@@ -28,7 +27,8 @@ from allstop.adapters.agents.script import (
 )
 from allstop.core.approvals import Ask
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
-from allstop.ports import Abilities, Clock, Launch, Launcher, Live, Turn, Watch
+from allstop.ports import Abilities, Clock, Launch, Launcher, Live, Turn, UnsafeError, Watch
+from allstop.programs import Tail, run_to_end
 
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
 
@@ -38,10 +38,14 @@ class ScriptedAgent:
 
     abilities = Abilities(resume=True, fork=True, asks=True, usage=True)
 
-    def __init__(self, script: Script, *, launcher: Launcher, clock: Clock) -> None:
+    def __init__(
+        self, script: Script, *, launcher: Launcher, clock: Clock, trusted: bool = False
+    ) -> None:
+        """`trusted`: the person accepted the script, so its commands may run without a box."""
         self._script = script
         self._launcher = launcher
         self._clock = clock
+        self._trusted = trusted
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         number = _turns_taken(turn.thread)
@@ -49,7 +53,7 @@ class ScriptedAgent:
         if scene is None:
             message = f"the script has no turn {number + 1} for this prompt"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)
-        performance = _Performance(turn, watch, self._launcher, self._clock)
+        performance = _Performance(turn, watch, self._launcher, self._clock, self._trusted)
         failed = await performance.of(scene)
         if failed is not None:
             return failed
@@ -68,8 +72,16 @@ def _turns_taken(thread: str | None) -> int:
 class _Performance:
     """One turn of a script."""
 
-    def __init__(self, turn: Turn, watch: Watch, launcher: Launcher, clock: Clock) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        watch: Watch,
+        launcher: Launcher,
+        clock: Clock,
+        trusted: bool,  # noqa: FBT001
+    ) -> None:
         self._turn = turn
+        self._trusted = trusted
         self._watch = watch
         self._launcher = launcher
         self._clock = clock
@@ -96,11 +108,13 @@ class _Performance:
                 self._words.append(words)
                 self._watch.live(Live("text", words))
             case Write(write=path, text=text):
-                return await self._run(("sh", "-c", _WRITE, "sh", path), text, f"wrote {path}")
+                launch = self._launch(("sh", "-c", _WRITE, "sh", path), trusted=True)
+                return await self._run(launch, text, f"wrote {path}")
             case RunCommand(run=command):
-                return await self._run(("sh", "-c", command), "", f"ran {command}")
+                launch = self._launch(("sh", "-c", command), trusted=self._trusted)
+                return await self._run(launch, "", f"ran {command}")
             case SpawnCommand(spawn=command):
-                launch = self._launch(("sh", "-c", command))
+                launch = self._launch(("sh", "-c", command), trusted=self._trusted)
                 await background.enter_async_context(self._launcher.launch(launch))
             case Sleep(sleep=seconds):
                 await anyio.sleep(seconds)
@@ -123,20 +137,21 @@ class _Performance:
                 await self._flood(size)
         return None
 
-    async def _run(self, argv: tuple[str, ...], stdin: str, done: str) -> Failed | None:
+    async def _run(self, launch: Launch, stdin: str, done: str) -> Failed | None:
         tail = Tail()
-        code = await run_to_end(
-            self._launcher, self._launch(argv), stdin.encode(), tail, self._watch.live
-        )
+        try:
+            code = await run_to_end(self._launcher, launch, stdin.encode(), tail, self._watch.live)
+        except UnsafeError as error:
+            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
         if code != 0:
-            message = f"{' '.join(argv[2:])}: exit code {code}\n{tail.text()}"
+            message = f"{' '.join(launch.argv[2:])}: exit code {code}\n{tail.text()}"
             return Failed(kind=FailureKind.EXITED, message=message, usage=self.usage)
         await self._watch.saw(Item(kind="did", text=done))
         return None
 
-    def _launch(self, argv: tuple[str, ...]) -> Launch:
+    def _launch(self, argv: tuple[str, ...], *, trusted: bool) -> Launch:
         assert self._turn.place is not None, "this step needs a workspace"
-        return Launch(argv=argv, box=self._turn.place, label=self._turn.run, trusted=True)
+        return Launch(argv=argv, box=self._turn.place, label=self._turn.run, trusted=trusted)
 
     async def _flood(self, size: int) -> None:
         chunk = "x" * 8192

@@ -1,0 +1,1 @@
+"""The composition root: where settings, store, launcher, agents and engine meet."""

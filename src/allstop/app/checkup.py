@@ -1,0 +1,249 @@
+"""Whether everything needed is there, found out by trying."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.checks import BoxedChecks
+from allstop.adapters.processes.probe import make_launcher
+from allstop.app import crew, work
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName, RunId
+from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone, prompt
+from allstop.core.plain import ending
+from allstop.ports import Box, Launcher, Live, Turn
+from allstop.settings import roster
+from allstop.settings.model import STANDARD_KEY, Agent, Driver
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.core.approvals import Ask
+
+LOW_DISK_BYTES = 2 * 1024**3
+TRY_S = 120.0
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    hint: str = ""
+    needed: bool = True
+
+
+class AgentFinding(Struct, frozen=True, kw_only=True):
+    name: str
+    driver: str
+    ready: bool
+    finding: str
+    hint: str = ""
+    first: bool = False
+
+
+class Tried(Struct, frozen=True, kw_only=True):
+    result: TurnDone | Failed
+    seconds: float
+
+
+def look_at_agents(house: House) -> list[AgentFinding]:
+    first = roster(house.settings)[:1]
+    return [
+        _look_at_agent(house, name, agent, first=name in first)
+        for name, agent in house.settings.agents.items()
+    ]
+
+
+def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> AgentFinding:
+    found, hint = _found(house, name, agent)
+    return AgentFinding(
+        name=name,
+        driver=agent.driver.value,
+        ready=not hint,
+        finding=found,
+        hint=hint,
+        first=first,
+    )
+
+
+def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
+    if agent.driver not in crew.READY:
+        key = agent.api_key_env or STANDARD_KEY.get(agent.driver, "")
+        has = f", {key} is set" if key and key in house.environment.variables else ""
+        return f"configured{has}", f"the driver {agent.driver.value!r} is not in this version yet"
+    try:
+        if agent.driver is Driver.COMMAND and agent.command:
+            return crew.program(agent.command[0], house), ""
+        if agent.driver is Driver.SCRIPTED and agent.script:
+            there = (house.repository / agent.script).is_file()
+            return agent.script, "" if there else f"there is no file {agent.script}"
+    except AllstopError as error:
+        return error.message, error.hint
+    return "no command", next(
+        (str(u) for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")), "see docs"
+    )
+
+
+async def try_agent(house: House, name: str, text: str) -> Tried:
+    """One turn in an empty box."""
+    (chosen,) = crew.chosen(house, name)
+    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+    agent = crew.make(house, launcher, chosen)
+    began = anyio.current_time()
+    result: TurnDone | Failed = Failed(
+        kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
+    )
+    with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
+        with anyio.move_on_after(TRY_S):
+            result = await agent.take_turn(_turn(chosen, text, Path(folder)), _Silent())
+        await agent.close()
+    return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
+
+
+def _turn(name: AgentName, text: str, folder: Path) -> Turn:
+    for each in ("home", "work"):
+        (folder / each).mkdir(mode=0o700)
+    place = Box(home=str(folder / "home"), workspace=str(folder / "work"))
+    return Turn(run=RunId(f"try-{name}"), prompt=prompt(text), place=place)
+
+
+class _Silent:
+    """Nobody watches, and nobody is there to ask."""
+
+    def live(self, live: Live) -> None:
+        pass
+
+    async def opened(self, thread: str) -> None:
+        pass
+
+    async def saw(self, item: Item) -> None:
+        pass
+
+    async def ask(self, ask: Ask) -> bool:
+        return False
+
+
+async def examine(house: House) -> list[Finding]:
+    """Everything but the checks, which may take long."""
+    launcher = await make_launcher("auto", house.live)
+    return [
+        _python(),
+        _git(),
+        _repository(house),
+        _sandbox(house, launcher),
+        _disk(house),
+        *_agents(house),
+        *(
+            Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
+            for each in house.loaded.untrusted
+        ),
+    ]
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding(name="python", ok=True, found=version)
+
+
+def _git() -> Finding:
+    path = shutil.which("git")
+    if path is None:
+        return Finding(name="git", ok=False, found="not found", hint="install git")
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return Finding(name="git", ok=True, found=done.stdout.strip().removeprefix("git version "))
+
+
+def _repository(house: House) -> Finding:
+    if house.root is None:
+        return Finding(
+            name="repository", ok=False, found="none here", hint="git init", needed=False
+        )
+    if not (house.root / "allstop.toml").exists():
+        return Finding(
+            name="settings", ok=False, found="no allstop.toml", hint="allstop init", needed=False
+        )
+    try:
+        branch = work.target(house)
+    except AllstopError as error:
+        return Finding(name="repository", ok=False, found=error.message, hint=error.hint)
+    return Finding(name="repository", ok=True, found=f"work starts from {branch}")
+
+
+def _sandbox(house: House, launcher: Launcher) -> Finding:
+    isolation = launcher.isolation
+    if isolation.boxed:
+        return Finding(name="sandbox", ok=True, found=f"tried: {isolation.how}")
+    off = house.settings.sandbox.mode.value == "off"
+    return Finding(
+        name="sandbox", ok=False, found=isolation.how, hint=isolation.hint, needed=not off
+    )
+
+
+def _disk(house: House) -> Finding:
+    folder = house.folder if house.folder.exists() else (house.root or Path.cwd())
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 1024**3:.1f} GiB free"
+    writable = os.access(folder, os.W_OK)
+    hint = "" if free >= LOW_DISK_BYTES else "workspaces may need more"
+    return Finding(
+        name="disk",
+        ok=writable and not hint,
+        found=found if writable else f"{folder} can't be written",
+        hint=hint,
+        needed=not writable,
+    )
+
+
+def _agents(house: House) -> list[Finding]:
+    found = look_at_agents(house)
+    if not found:
+        return [Finding(name="agents", ok=False, found="none", hint="allstop init", needed=False)]
+    return [
+        Finding(
+            name=f"agent {agent.name}",
+            ok=agent.ready,
+            found=agent.finding,
+            hint=agent.hint,
+            needed=agent.first,
+        )
+        for agent in found
+    ]
+
+
+async def try_checks(house: House) -> list[CheckResult]:
+    """Each verification command on the target branch as it is, in the box."""
+    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+    places = work.workspaces(house, launcher)
+    opened = await places.open("doctor", work.target(house), "doctor")
+    if isinstance(opened, Failed):
+        raise AllstopError(opened.message)
+    try:
+        place = places.place("doctor")
+        boxed = BoxedChecks(launcher, trusted=house.is_trusted)
+        return [await _try_check(boxed, check, place) for check in work.checks(house)]
+    finally:
+        places.discard("doctor")
+
+
+async def _try_check(boxed: BoxedChecks, check: Check, place: Box) -> CheckResult:
+    with anyio.move_on_after(check.timeout_s):
+        return await boxed.run(check, place, "doctor", lambda live: None)
+    return CheckResult(name=check.name, run=check.run, passed=False, timed_out=True)
+
+
+def what_is_missing(result: CheckResult) -> str:
+    """The line of a failed check that most likely says what the box lacks."""
+    lines = [line.strip() for line in result.output.splitlines() if line.strip()]
+    marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
+    telling = [line for line in lines if any(mark in line for mark in marks)]
+    return ending((telling or lines or ["no output"])[-1], 200)

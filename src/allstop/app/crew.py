@@ -1,0 +1,115 @@
+"""The agents that the settings name, ready to take turns."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName
+from allstop.ports import Agent as AgentPort
+from allstop.ports import Launcher
+from allstop.settings import roster
+from allstop.settings.model import Agent, Driver
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+READY = (Driver.COMMAND, Driver.SCRIPTED)
+"""The drivers of this version."""
+
+
+class CrewError(AllstopError):
+    """An agent that can't be used as it is configured."""
+
+
+def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
+    """Who works, in order of preference."""
+    settings = house.settings
+    if name is not None and name not in settings.agents:
+        known = ", ".join(settings.agents) or "none"
+        raise CrewError(f"there is no agent {name!r}", f"configured: {known}")
+    names = (name,) if name is not None else roster(settings)
+    if not names:
+        raise CrewError(
+            "no agent is configured", "run `allstop init`, then name one in allstop.toml"
+        )
+    return tuple(AgentName(each) for each in names)
+
+
+def hire(
+    house: House, launcher: Launcher, names: tuple[AgentName, ...]
+) -> dict[AgentName, AgentPort]:
+    return {name: make(house, launcher, name) for name in names}
+
+
+def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
+    settings = house.settings.agents[name]
+    match settings.driver:
+        case Driver.SCRIPTED:
+            return _scripted(house, launcher, name, settings)
+        case Driver.COMMAND:
+            return _command(house, launcher, name, settings)
+        case other:
+            ready = ", ".join(driver.value for driver in READY)
+            raise CrewError(
+                f"agent {name!r}: the driver {other.value!r} is not in this version yet",
+                f'drivers that are: {ready}; any program works with driver = "command"',
+            )
+
+
+def _scripted(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+    from allstop.adapters.agents.script import read_script
+    from allstop.adapters.agents.scripted import ScriptedAgent
+
+    assert settings.script is not None, "the settings demand one"
+    path = (house.root or Path.cwd()) / settings.script
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CrewError(f"agent {name!r}: the script can't be read: {error}") from error
+    return ScriptedAgent(
+        read_script(text, settings.script),
+        launcher=launcher,
+        clock=house.clock,
+        trusted=house.is_trusted,
+    )
+
+
+def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+    from allstop.adapters.agents.command import CommandAgent
+
+    if not settings.command:
+        withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
+        hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
+        raise CrewError(f"agent {name!r} has no command", hint)
+    home = house.folder / "homes" / name
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return CommandAgent(
+        (program(settings.command[0], house), *settings.command[1:]),
+        launcher=launcher,
+        home=str(home),
+        prompt=settings.prompt.value,
+        env=_environment(house, settings),
+        limit_patterns=house.settings.retry.rate_limit_patterns,
+    )
+
+
+def program(name: str, house: House) -> str:
+    """The program as this machine finds it; a relative path is one of the repository's."""
+    if "/" in name:
+        return name
+    found = shutil.which(name, path=house.environment.variables.get("PATH"))
+    if found is None:
+        raise CrewError(
+            f"the program {name!r} is not on PATH", "install it, or give its whole path"
+        )
+    return found
+
+
+def _environment(house: House, settings: Agent) -> Mapping[str, str]:
+    host = house.environment.variables
+    passed = {name: host[name] for name in settings.pass_env if name in host}
+    return {**passed, **settings.env}

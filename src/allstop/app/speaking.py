@@ -1,0 +1,39 @@
+"""Telling a run something, whoever drives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from allstop.app.looking import record_of
+from allstop.core import run as runs
+from allstop.core.commands import Command
+from allstop.core.errors import AllstopError
+from allstop.core.events import Commanded
+from allstop.core.ids import HELM, root_of
+from allstop.engines.local import say
+from allstop.ports import Entry
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+class Spoken(NamedTuple):
+    driven: bool
+
+
+async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:
+    """To one run and what is below it, or to all.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    if run is None:
+        commanded = Commanded(at=house.clock.now(), command=command, by=by)
+        await house.journal.append(Entry(HELM, commanded))
+        return Spoken(driven=bool(house.journal.holders()))
+    recorded = await record_of(house, run)
+    state = runs.fold(recorded.pilot, recorded.events)
+    if state.closed is not None:
+        raise AllstopError(f"{run} is over: {state.closed.outcome}", f"see `allstop log {run}`")
+    await say(house.journal, house.clock, recorded.run, command, by)
+    return Spoken(driven=root_of(recorded.run) in house.journal.holders())

@@ -1,0 +1,150 @@
+"""Stopping everything from outside: it works although the process that drives hangs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.processes.registry import put_down_recorded, recorded
+from allstop.app.looking import helm_of, others_at_work
+from allstop.app.work import engine_name
+from allstop.core.commands import Allstop, Resume
+from allstop.core.events import Commanded, Halted, Killed
+from allstop.core.helm import Hold
+from allstop.core.ids import HELM, RunId
+from allstop.ports import Entry, Holder, StoreBrokenError, StoreFullError
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+ANSWER_S = 1.0
+"""How long a process has to end its agents by itself before they are ended from here."""
+
+
+class Stopped(Struct, frozen=True, kw_only=True):
+    """What a stop from outside did."""
+
+    receipt: Halted
+    silent: tuple[int, ...] = ()  # processes that did not answer, and were ended
+    recorded: bool = True  # in the journal too; the STOP file stands in any case
+
+
+async def stop(house: House, by: str) -> Stopped:
+    """Write the stop where everybody looks, wait for those who drive, end what is left."""
+    asked_at = house.clock.now()
+    raise_stop_file(house, f"{by} at {asked_at.isoformat()}")
+    stop_ = Commanded(at=asked_at, command=Allstop(), by=by)
+    answers: dict[str, Halted] = {}
+    driving: dict[int, Holder] = {}
+    with suppress(StoreBrokenError):
+        driving = others_at_work(house)
+        with anyio.move_on_after(ANSWER_S):
+            await _say_and_wait(house, stop_, set(driving), answers)
+    silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
+    killed = put_down_recorded(house.live) if house.live.exists() else ()
+    for pid in silent:
+        _end(house, pid)
+    return await _receipt(house, stop_, answers, silent, killed)
+
+
+def raise_stop_file(house: House, why: str) -> None:
+    """First of all, because it needs neither the store nor an answer."""
+    with suppress(OSError):
+        house.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (house.folder / "STOP").write_text(f"{why}\n", encoding="utf-8")
+
+
+async def _say_and_wait(
+    house: House, stop_: Commanded, driving: set[int], answers: dict[str, Halted]
+) -> None:
+    journal = house.journal
+    heard = anyio.Event()
+
+    def ear(run: RunId, seq: int) -> None:
+        if run == HELM:
+            heard.set()
+
+    async with anyio.create_task_group() as group:
+        with journal.listen(ear):
+            group.start_soon(journal.attend)
+            await journal.append(Entry(HELM, stop_))
+            while True:
+                heard = anyio.Event()
+                for record in await journal.read(HELM):
+                    event = record.event
+                    if isinstance(event, Halted) and event.at >= stop_.at:
+                        answers[event.by] = event
+                if all(engine_name(pid) in answers for pid in driving):
+                    break
+                await heard.wait()
+        group.cancel_scope.cancel()
+
+
+def _end(house: House, pid: int) -> None:
+    """A process that hangs is ended: all it knows is in the journal."""
+    holder = others_at_work(house).get(pid)
+    if holder is not None and holder.host == socket.gethostname():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+async def _receipt(
+    house: House,
+    stop_: Commanded,
+    answers: dict[str, Halted],
+    silent: tuple[int, ...],
+    killed: tuple[Killed, ...],
+) -> Stopped:
+    """One receipt of all who put something down; it is written too, so that it can be read later."""
+    now = house.clock.now()
+    mine = Halted(
+        at=now,
+        asked_at=stop_.at,
+        by=f"allstop stop, process {os.getpid()}",
+        took_ms=round((now - stop_.at).total_seconds() * 1000, 1),
+        killed=killed,
+    )
+    recorded_ = True
+    try:
+        if (await helm_of(house)).hold is not Hold.STOPPED:
+            await house.journal.append(Entry(HELM, stop_))
+        if killed or silent:
+            await house.journal.append(Entry(HELM, mine))
+    except (StoreBrokenError, StoreFullError):
+        recorded_ = False  # the STOP file still stands
+    parts = (*answers.values(), mine)
+    whole = Halted(
+        at=mine.at,
+        asked_at=mine.asked_at,
+        by=stop_.by,
+        took_ms=mine.took_ms,
+        killed=tuple(each for part in parts for each in part.killed),
+        discarded=tuple(each for part in parts for each in part.discarded),
+        runs={run: where for part in parts for run, where in part.runs.items()},
+    )
+    return Stopped(receipt=whole, silent=silent, recorded=recorded_)
+
+
+async def lift(house: House, by: str) -> bool:
+    """Resume: take the STOP file away and say so on the helm; false when nothing was held."""
+    was_up = (house.folder / "STOP").exists()
+    with suppress(FileNotFoundError):
+        (house.folder / "STOP").unlink()
+    held = (await helm_of(house)).hold is not Hold.NONE
+    if held:
+        resume = Commanded(at=house.clock.now(), command=Resume(), by=by)
+        await house.journal.append(Entry(HELM, resume))
+    return was_up or held
+
+
+def would_stop(house: House) -> tuple[list[str], list[str]]:
+    """What a stop would end: the processes that drive, and the trees of agents."""
+    driving = [f"process {pid} ({holder.command})" for pid, holder in others_at_work(house).items()]
+    trees = recorded(house.live) if house.live.exists() else ()
+    return driving, [f"{tree.label}: process {tree.root.pid}" for tree in trees]

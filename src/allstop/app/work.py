@@ -1,0 +1,176 @@
+"""Starting work: an engine with everything it needs, and a task for a prompt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from allstop.adapters.checks import BoxedChecks
+from allstop.adapters.git import GitWorkspaces
+from allstop.adapters.git.repository import Repository, checked_out_branch
+from allstop.adapters.processes.probe import make_launcher
+from allstop.app import crew
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName, RunId
+from allstop.core.moves import Check
+from allstop.core.plain import one_line
+from allstop.core.retries import Backoff
+from allstop.engines.local import LocalEngine
+from allstop.loop.hands import Hands
+from allstop.pilots import PILOTS
+from allstop.pilots.task import TaskSpec
+from allstop.ports import Box, Caps, Launcher, Network
+from allstop.settings.model import Network as NetworkSetting
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+class Workshop(NamedTuple):
+    engine: LocalEngine
+    launcher: Launcher
+
+
+@asynccontextmanager
+async def workshop(house: House, agents: tuple[AgentName, ...]) -> AsyncIterator[Workshop]:
+    """An engine at work, for as long as the block lasts."""
+    settings = house.settings
+    launcher = await make_launcher(settings.sandbox.mode.value, house.live)
+    hired = crew.hire(house, launcher, agents)
+    hands = Hands(
+        hired,
+        checks=BoxedChecks(launcher, trusted=house.is_trusted),
+        workspaces=workspaces(house, launcher),
+        launcher=launcher,
+    )
+    engine = LocalEngine(
+        journal=house.journal,
+        hands=hands,
+        clock=house.clock,
+        pilots=PILOTS,
+        launcher=launcher,
+        name=engine_name(os.getpid()),
+        slots=settings.loop.max_parallel,
+    )
+    try:
+        async with engine.serving():
+            yield Workshop(engine, launcher)
+    finally:
+        for agent in hired.values():
+            await agent.close()
+
+
+def engine_name(pid: int) -> str:
+    return f"process {pid}"
+
+
+def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
+    settings = house.settings
+    folder = house.folder / "workspaces"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return GitWorkspaces(
+        Repository(house.repository),
+        folder,
+        launcher=launcher,
+        box=box(house),
+        links=settings.workspace.link,
+    )
+
+
+def box(house: House) -> Box:
+    """What every box of this repository has."""
+    settings = house.settings
+    limits = settings.limits
+    return Box(
+        home="",
+        read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
+        network=Network.NONE if settings.sandbox.network is NetworkSetting.NONE else Network.FULL,
+        caps=Caps(
+            processes=limits.processes or Caps().processes,
+            memory_mb=limits.memory_mb,
+            file_mb=limits.file_mb,
+        ),
+    )
+
+
+def target(house: House) -> str:
+    """The branch that work starts from."""
+    branch = house.settings.project.target or checked_out_branch(house.repository)
+    if branch is None:
+        raise AllstopError(
+            "HEAD is on no branch", "check one out, or set [project] target in allstop.toml"
+        )
+    return branch
+
+
+async def open_task(
+    house: House, engine: LocalEngine, goal: str, agents: tuple[AgentName, ...]
+) -> RunId:
+    """Begin a task of its own for a prompt."""
+    settings = house.settings
+    agent = settings.agents[agents[0]]
+    start = target(house)
+    number = len([h for h in await house.journal.heads() if h.parent is None])
+    while True:
+        number += 1
+        run = RunId(f"r{number}")
+        spec = TaskSpec(
+            task=run,
+            goal=goal,
+            agents=agents,
+            target=start,
+            branch=f"allstop/{run}",
+            checks=checks(house),
+            done=agent.done.value,
+            iterations=settings.loop.max_iterations,
+            turn_s=60.0 * (agent.timeout_minutes or settings.loop.timeout_minutes),
+            idle_s=float(agent.idle_seconds or settings.loop.idle_seconds),
+            max_tokens=agent.max_tokens_per_call,
+            backoff=Backoff(
+                first_s=settings.retry.base_ms / 1000,
+                factor=settings.retry.factor,
+                jitter=settings.retry.jitter,
+                retries=settings.retry.max_retries,
+            ),
+        )
+        opened = await engine.open(
+            run,
+            "task",
+            msgspec.to_builtins(spec),
+            title=one_line(goal, 120),
+            limits=limits(house),
+        )
+        if opened:
+            return run
+
+
+def checks(house: House) -> tuple[Check, ...]:
+    verification = house.settings.verification
+    return tuple(
+        Check(
+            name=check.name or check.run,
+            run=check.run,
+            timeout_s=float(check.timeout or verification.default_timeout),
+            required=check.required,
+        )
+        for check in verification.commands
+    )
+
+
+def limits(house: House) -> Limits:
+    """Of one run; the time of an attempt counts only while it works."""
+    settings = house.settings
+    budget = settings.budget
+    return Limits(
+        turns=budget.turns,
+        tokens=budget.tokens,
+        cost_microusd=None if budget.cost_usd is None else int(budget.cost_usd * 1_000_000),
+        time_s=None if budget.minutes is None else budget.minutes * 60.0,
+        busy_s=None,
+        at_limit=AtLimit(budget.at_limit.value),
+    )

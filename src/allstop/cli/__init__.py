@@ -1,0 +1,73 @@
+"""The command line. Every command's module is loaded only when that command is used."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from allstop import __version__
+from allstop.cli.lazy import Commands
+from allstop.cli.output import Context, complain
+
+COMMANDS = {
+    "demo": ("demo", "Make a sample repository and run a scripted agent on it, end to end."),
+    "init": ("setup", "Write allstop.toml from what this repository and machine have."),
+    "doctor": ("doctor", "Check git, the sandbox, agents, disk and keys; say how to fix each."),
+    "config": ("setup", "Show every setting, its value and where it comes from."),
+    "trust": ("setup", "Accept what this repository's allstop.toml asks of this machine."),
+    "run": ("work", "Run an agent on PROMPT in a workspace of its own."),
+    "status": ("control", "Show what runs, what waits, and what needs you."),
+    "stop": ("control", "Allstop: everything ends now. With RUN, only that one."),
+    "pause": ("control", "No new turn; the current one ends in peace."),
+    "resume": ("work", "Lift an Allstop or a pause; with RUN, go on with it here."),
+    "freeze": ("control", "Stop processes where they are."),
+    "thaw": ("control", "Let frozen processes go on."),
+    "abort": ("control", "End RUN for good; what it made is kept."),
+    "tell": ("control", "Say something to RUN; its agent reads it at its next turn."),
+    "answer": ("control", "Answer what RUN asked."),
+    "log": ("record", "What happened in RUN, line by line."),
+    "receipts": ("record", "Every decision of RUN: what was known, what came of it."),
+    "replay": ("record", "Decide everything in RUN again and show each difference."),
+    "agents": ("agents", "The configured agents; `agents test NAME` tries one."),
+}
+
+
+@click.group(cls=Commands, commands_table=COMMANDS, invoke_without_command=True)
+@click.version_option(__version__, prog_name="allstop")
+@click.option(
+    "-C",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Work in this folder instead of the current one.",
+)
+@click.option(
+    "--set",
+    "flags",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override a setting for this call, e.g. --set loop.max_iterations=5.",
+)
+@click.pass_context
+def group(context: click.Context, folder: Path | None, flags: tuple[str, ...]) -> None:
+    """Run AI agents unattended, with brakes."""
+    context.obj = Context(folder or Path.cwd(), flags)
+    if context.invoked_subcommand is None:
+        from allstop.cli.control import show_status
+
+        show_status(context.obj, as_json=False)
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong is said in one or two lines."""
+    try:
+        code = group.main(standalone_mode=False, prog_name="allstop")
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001 - told apart there; what is unknown is raised again
+        sys.exit(complain(error))
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,64 @@
+"""The configured agents, and a real turn with one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def agents(context: click.Context, as_json: bool) -> None:
+    """The configured agents; `agents test NAME` tries one."""
+    if context.invoked_subcommand is not None:
+        return
+    from allstop.app.checkup import look_at_agents
+
+    with context.obj.house() as house:
+        found = look_at_agents(house)
+    if as_json:
+        print_json({"agents": found})
+        return
+    for agent in found:
+        mark = "✓" if agent.ready else "✗"
+        first = "  (first choice)" if agent.first else ""
+        click.echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
+        if agent.hint:
+            click.echo(f"    {agent.hint}")
+    if not found:
+        click.echo("No agent is configured. `allstop init` proposes some.")
+
+
+@agents.command()
+@click.argument("name")
+@click.option("--prompt", default="Reply with the one word: ready", show_default=True)
+@json_option
+@click.pass_obj
+def test(context: Context, name: str, prompt: str, as_json: bool) -> int:
+    """One real turn with NAME, in an empty box."""
+    with context.house() as house:
+        return run(lambda: _test(house, name, prompt, as_json=as_json))
+
+
+async def _test(house: House, name: str, prompt: str, *, as_json: bool) -> int:
+    from allstop.app.checkup import try_agent
+    from allstop.core.moves import TurnDone
+    from allstop.core.plain import one_line
+    from allstop.core.views import outcome_of
+
+    tried = await try_agent(house, name, prompt)
+    if as_json:
+        print_json(tried)
+        return 0 if isinstance(tried.result, TurnDone) else 1
+    if isinstance(tried.result, TurnDone):
+        click.echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
+        return 0
+    click.echo(f"✗ {name} failed after {tried.seconds:.1f} s: {outcome_of(tried.result)}")
+    return 1

@@ -1,0 +1,221 @@
+"""Looking and braking: status, stop, pause, freeze, thaw, abort, tell, answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.app.looking import Status
+    from allstop.core.commands import Command
+    from allstop.core.views import RunView
+
+_MARKS = {
+    "running": "▶",
+    "pausing": "◐",
+    "paused": "⏸",
+    "frozen": "❄",
+    "stopped": "■",
+    "waiting": "…",
+    "interrupted": "!",
+    "done": "✓",
+}
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def status(context: Context, as_json: bool) -> None:
+    """Show what runs, what waits, and what needs you."""
+    show_status(context, as_json=as_json)
+
+
+def show_status(context: Context, *, as_json: bool) -> None:
+    from allstop.app.looking import status as look
+
+    with context.house() as house:
+        found = run(lambda: look(house))
+        if as_json:
+            print_json(found)
+            return
+        for line in _status_lines(house, found):
+            click.echo(line)
+
+
+def _status_lines(house: House, found: Status) -> list[str]:
+    lines = []
+    if found.hold == "stopped":
+        since = (found.stopped_since or "")[:19].replace("T", " ")
+        lines.append(
+            f"■ ALLSTOP since {since} UTC, by {found.stopped_by}. `allstop resume` lifts it."
+        )
+    elif found.hold != "running":
+        lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+    lines += [_run_line(view) for view in found.runs]
+    if not found.runs:
+        lines.append("Nothing has been run here yet.")
+    return [*lines, "", _next(house, found)]
+
+
+def _run_line(view: RunView) -> str:
+    mark = _MARKS.get(view.status, "✗")
+    words = view.status if not view.reason else f"{view.status}: {view.reason}"
+    used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
+    return f"{mark} {view.id:<5} {view.title[:50]:<50}  {words}  ({used})"
+
+
+def _next(house: House, found: Status) -> str:
+    if house.root is None:
+        return "Next: go to a git repository, then `allstop init`."
+    if not (house.root / "allstop.toml").exists():
+        return "Next: `allstop init` writes allstop.toml from what it finds here."
+    waiting = [view for view in found.runs if view.needs_you]
+    if waiting and waiting[0].status == "interrupted":
+        return f"Next: `allstop resume {waiting[0].id}` goes on where it was."
+    if waiting:
+        return f'Next: `allstop answer {waiting[0].id} "…"`, or `allstop log {waiting[0].id}`.'
+    return 'Next: `allstop run "what is to be done"`, or `allstop log RUN` to see what happened.'
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", required=False)
+@click.option("--dry-run", is_flag=True, help="Only say what would be stopped.")
+@json_option
+@click.pass_obj
+def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> None:
+    """Allstop: everything ends now. With RUN, only that one."""
+    from allstop.core.commands import Allstop
+
+    if run_id is not None and not dry_run:
+        _say(context, run_id, Allstop(), "stopped", as_json=as_json)
+        return
+    with context.house() as house:
+        if dry_run:
+            _show_dry_run(house, as_json=as_json)
+            return
+        from allstop.app.stopping import stop as stop_all
+
+        stopped = run(lambda: stop_all(house, "allstop stop"))
+    if as_json:
+        print_json(stopped)
+        return
+    receipt = stopped.receipt
+    click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after it was asked for.")
+    for killed in receipt.killed:
+        click.echo(f"  put down   {killed.label}: process {killed.pid} and everything below it")
+    for lost in receipt.discarded:
+        click.echo(f"  discarded  {lost}")
+    for run_, where in receipt.runs.items():
+        click.echo(f"  left as    {run_}: {where}")
+    for pid in stopped.silent:
+        click.echo(f"  ended      process {pid}, which did not answer; nothing it wrote is lost")
+    if not (receipt.killed or receipt.discarded or stopped.silent):
+        click.echo("  nothing was running")
+    if not stopped.recorded:
+        click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
+    click.echo("Nothing starts until `allstop resume`.")
+
+
+def _show_dry_run(house: House, *, as_json: bool) -> None:
+    from allstop.app.stopping import would_stop
+
+    driving, trees = would_stop(house) if house.has_store else ([], [])
+    if as_json:
+        print_json({"processes": driving, "trees": trees})
+        return
+    for line in (*driving, *trees):
+        click.echo(f"would end  {line}")
+    if not driving and not trees:
+        click.echo("Nothing is running; a stop would still keep anything from starting.")
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", required=False)
+@json_option
+@click.pass_obj
+def pause(context: Context, run_id: str | None, as_json: bool) -> None:
+    """No new turn; the current one ends in peace. Without RUN, for everything."""
+    from allstop.core.commands import Pause
+
+    done = "pauses after the turn it is in; `allstop resume` goes on"
+    _say(context, run_id, Pause(), done, as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", required=False)
+@json_option
+@click.pass_obj
+def freeze(context: Context, run_id: str | None, as_json: bool) -> None:
+    """Stop processes where they are. Without RUN, for everything."""
+    from allstop.core.commands import Freeze
+
+    done = "frozen where it is; `allstop thaw` lets it go on"
+    _say(context, run_id, Freeze(), done, as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", required=False)
+@json_option
+@click.pass_obj
+def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
+    """Let frozen processes go on. Without RUN, for everything."""
+    from allstop.core.commands import Thaw
+
+    _say(context, run_id, Thaw(), "goes on", as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@json_option
+@click.pass_obj
+def abort(context: Context, run_id: str, as_json: bool) -> None:
+    """End RUN for good; what it made is kept."""
+    from allstop.core.commands import Abort
+
+    _say(context, run_id, Abort(), "ends for good", as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.argument("text")
+@json_option
+@click.pass_obj
+def tell(context: Context, run_id: str, text: str, as_json: bool) -> None:
+    """Say something to RUN; its agent reads it at its next turn."""
+    from allstop.core.commands import Allstop, Say, is_allstop
+
+    if is_allstop(text):
+        _say(context, run_id, Allstop(), "stopped", as_json=as_json)
+    else:
+        _say(context, run_id, Say(text=text), "will read it at its next turn", as_json=as_json)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.argument("text")
+@json_option
+@click.pass_obj
+def answer(context: Context, run_id: str, text: str, as_json: bool) -> None:
+    """Answer what RUN asked."""
+    from allstop.core.commands import Answer
+
+    _say(context, run_id, Answer(text=text), "has its answer", as_json=as_json)
+
+
+def _say(
+    context: Context, run_id: str | None, command: Command, done: str, *, as_json: bool
+) -> None:
+    from allstop.app.speaking import speak
+
+    with context.house() as house:
+        spoken = run(lambda: speak(house, run_id, command))
+    if as_json:
+        print_json({"run": run_id, "command": command, "driven": spoken.driven})
+        return
+    click.echo(f"{run_id or 'Everything'}: {done}.")
+    if run_id and not spoken.driven:
+        click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")

@@ -1,0 +1,66 @@
+"""Is everything needed here? Each thing is tried, and what is missing comes with its cure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.checkup import Finding
+    from allstop.app.house import House
+    from allstop.core.moves import CheckResult
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Don't run the verification commands.")
+@json_option
+@click.pass_obj
+def doctor(context: Context, quick: bool, as_json: bool) -> int:
+    """Check git, the sandbox, agents, disk and keys; say how to fix each.
+
+    The verification commands are run once in the sandbox, on the target branch as it is.
+    """
+    with context.house() as house:
+        return run(lambda: _doctor(house, quick=quick, as_json=as_json))
+
+
+async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
+    from allstop.app.checkup import examine, try_checks
+
+    findings = await examine(house)
+    missing = any(finding.needed and not finding.ok for finding in findings)
+    if not as_json:
+        for finding in findings:
+            _print(finding)
+    checks: list[CheckResult] = []
+    if not quick and not missing and house.root and house.settings.verification.commands:
+        checks = await try_checks(house)
+    if as_json:
+        print_json({"ok": not missing, "findings": findings, "checks": checks})
+    else:
+        for result in checks:
+            _print_check(result)
+        click.echo("Something needed is missing." if missing else "Ready.")
+    return 1 if missing else 0
+
+
+def _print(finding: Finding) -> None:
+    mark = "✓" if finding.ok else "✗" if finding.needed else "○"
+    click.echo(f"{mark} {finding.name:<14} {finding.found}")
+    if finding.hint and not finding.ok:
+        click.echo(f"  → {finding.hint}")
+
+
+def _print_check(result: CheckResult) -> None:
+    from allstop.app.checkup import what_is_missing
+
+    if result.passed:
+        click.echo(f"✓ check          {result.name} passes in the box ({result.seconds:.1f} s)")
+        return
+    click.echo(f"○ check          {result.name} fails in the box: {what_is_missing(result)}")
+    click.echo(
+        "  → if it passes outside, the box lacks something: see [workspace] link, [sandbox] read"
+    )

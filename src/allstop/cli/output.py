@@ -1,0 +1,87 @@
+"""What every command shares: where it works, how it prints, how it complains."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import click
+import msgspec
+
+from allstop.core.errors import AllstopError
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+T = TypeVar("T")
+
+USAGE = 2
+
+
+class Context(NamedTuple):
+    folder: Path
+    flags: tuple[str, ...]
+
+    @contextmanager
+    def house(self, more: Mapping[str, object] | None = None) -> Iterator[House]:
+        from allstop.app.house import House
+        from allstop.settings import this_environment
+
+        flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}
+        house = House(self.folder.resolve(), this_environment(), flags)
+        try:
+            yield house
+        finally:
+            house.close()
+
+
+def _pair(flag: str) -> tuple[str, object]:
+    key, equals, value = flag.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{flag!r} is not KEY=VALUE", param_hint="--set")
+    return key, _value(value)
+
+
+def _value(text: str) -> object:
+    """As TOML reads it; what TOML can't read is a string."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+
+
+def print_json(value: object) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    import anyio
+
+    return anyio.run(work)
+
+
+def complain(error: Exception) -> int:
+    """Say what is wrong and what to do; a mistake of ours keeps its trace."""
+    from allstop.settings import SettingsError
+
+    if isinstance(error, SettingsError):
+        for problem in error.problems:
+            click.echo(f"error: {problem}", err=True)
+        return USAGE
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        only = error.exceptions[0]
+        if isinstance(only, Exception):
+            return complain(only)
+    if isinstance(error, AllstopError):
+        click.echo(f"error: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+        return USAGE
+    raise error

@@ -1,0 +1,115 @@
+"""What happened and why: log, receipts, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from allstop.cli.output import Context, json_option, print_json, run
+from allstop.core.ids import RunId
+from allstop.core.views import Line
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.ports import Record
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until RUN ends.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_obj
+def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
+    """What happened in RUN, line by line. `allstop log helm` shows what was said to all."""
+    with context.house() as house:
+        run(lambda: _log(house, RunId(run_id), follow=follow, as_json=as_json))
+
+
+async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> None:
+    from allstop.app.following import follow as follow_run
+    from allstop.app.looking import record_of
+    from allstop.core.ids import HELM
+
+    if run_id != HELM:
+        await record_of(house, run_id)
+    if not follow:
+        print_records(await house.journal.read(run_id), as_json=as_json)
+        return
+    async with follow_run(house.journal, run_id) as batches:
+        async for batch in batches:
+            print_records(batch, as_json=as_json)
+
+
+def print_records(records: Iterable[Record], *, as_json: bool) -> None:
+    from allstop.core.views import lines
+
+    for record in records:
+        if as_json:
+            entry = {"run": record.run, "seq": record.seq, **msgspec.to_builtins(record.event)}
+            click.echo(msgspec.json.encode(entry).decode())
+        else:
+            for line in lines(record.event):
+                click.echo(as_text(line))
+
+
+def as_text(line: Line) -> str:
+    local = line.at.astimezone()
+    return f"{local:%H:%M:%S}  {line.mark} {line.text}"
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_obj
+def receipts(context: Context, run_id: str, as_json: bool) -> None:
+    """Every decision of RUN: what was known, what was decided, what came of it."""
+    from allstop.app.looking import record_of
+    from allstop.core.receipts import receipts as all_receipts
+    from allstop.core.views import describe, outcome_of
+
+    with context.house() as house:
+        recorded = run(lambda: record_of(house, run_id))
+    for receipt in all_receipts(recorded.pilot, recorded.events):
+        if as_json:
+            click.echo(msgspec.json.encode(receipt).decode())
+            continue
+        used = f"{receipt.tally.turns} turns, {receipt.tally.tokens:,} tokens so far"
+        click.echo(
+            f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}"
+        )
+        click.echo(
+            f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else "")
+        )
+        if receipt.result is not None:
+            click.echo(f"      came of it: {outcome_of(receipt.result)}")
+        if not receipt.same:
+            click.echo("      the record does not follow from what was known: see `allstop replay`")
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@json_option
+@click.pass_obj
+def replay(context: Context, run_id: str, as_json: bool) -> int:
+    """Decide everything in RUN again from its record and show each difference."""
+    from allstop.app.looking import record_of
+    from allstop.core.receipts import differences
+    from allstop.core.receipts import receipts as all_receipts
+    from allstop.core.views import describe
+
+    with context.house() as house:
+        recorded = run(lambda: record_of(house, run_id))
+    decided = len(all_receipts(recorded.pilot, recorded.events))
+    found = differences(recorded.pilot, recorded.events)
+    if as_json:
+        print_json({"run": run_id, "decisions": decided, "differences": found})
+    else:
+        for difference in found:
+            click.echo(f"#{difference.seq}  recorded: {describe(difference.recorded)}")
+            click.echo(f"      again:    {describe(difference.again)}")
+        same = decided - len(found)
+        click.echo(f"{same} of {decided} decisions come out the same.")
+    return 1 if found else 0

@@ -1,0 +1,135 @@
+"""Making a repository ready: init, config, trust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def init(context: Context, as_json: bool) -> int:
+    """Write allstop.toml from what this repository and machine have. It never overwrites."""
+    from allstop.adapters.git.repository import checked_out_branch
+    from allstop.core.errors import AllstopError
+    from allstop.settings import FILE_NAME
+    from allstop.settings.detect import detect
+    from allstop.settings.template import render
+
+    with context.house() as house:
+        path = house.repository / FILE_NAME
+        if path.exists():
+            raise AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
+        detected = detect(house.repository, house.environment)
+        text = render(detected, checked_out_branch(house.repository))
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        accept(house)
+    if as_json:
+        print_json({"file": str(path), "detected": detected})
+        return 0
+    click.echo(f"Wrote {FILE_NAME}.")
+    for check in detected.checks:
+        click.echo(f"  check  {check.run}   ({check.reason})")
+    for agent in detected.agents:
+        click.echo(f"  agent  {agent.name}   ({agent.reason})")
+    if not detected.checks:
+        click.echo("  No verification commands found: tasks would pass without being checked.")
+    if not detected.agents:
+        click.echo("  No agent found: name a program of yours under [agents] in the file.")
+    click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
+    return 0
+
+
+def accept(house: House) -> None:
+    """Whoever writes the file here accepts what it asks for."""
+    from allstop.settings import trust as trust_document
+
+    house.__dict__.pop("loaded", None)
+    trust_document(house.environment.trust_file, house.repository, house.loaded.asked)
+    house.__dict__.pop("loaded", None)
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def config(context: Context, as_json: bool) -> None:
+    """Show every setting, its value and where it comes from."""
+    from allstop.settings import describe_origin, rows
+
+    with context.house() as house:
+        found = list(rows(house.loaded))
+        untrusted = house.loaded.untrusted
+        notes = house.loaded.notes
+    if as_json:
+        print_json(
+            {
+                "settings": [
+                    {"key": row.key, "value": row.value, "origin": describe_origin(row.origin)}
+                    for row in found
+                ],
+                "untrusted": [str(each) for each in untrusted],
+                "notes": list(notes),
+            }
+        )
+        return
+    width = max(len(row.key) for row in found)
+    for row in found:
+        click.echo(f"{row.key:<{width}}  {_shown(row.value):<28} {describe_origin(row.origin)}")
+    for note in (*untrusted, *notes):
+        click.echo(f"note: {note}")
+
+
+def _shown(value: object) -> str:
+    import msgspec
+
+    if value is None:
+        return "-"
+    return msgspec.json.encode(value).decode()
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Accept without asking.")
+@json_option
+@click.pass_obj
+def trust(context: Context, yes: bool, as_json: bool) -> int:
+    """Accept what this repository's allstop.toml asks of this machine.
+
+    That is: what runs outside the sandbox, what widens it, and where keys go. Any change of it
+    has to be accepted again.
+    """
+    with context.house() as house:
+        _ = house.repository
+        asked, untrusted = house.loaded.asked, house.loaded.untrusted
+        if as_json and not yes:
+            print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
+            return 0
+        if not untrusted and house.is_trusted:
+            click.echo("Nothing new to accept.")
+            return 0
+        for each in untrusted:
+            click.echo(f"  {each}")
+        if not untrusted:
+            click.echo("  commands of scripted agents and checks may run where there is no sandbox")
+        if not yes and not _agreed():
+            click.echo("Not accepted.")
+            return 1
+        accept(house)
+    click.echo("Accepted, as the file is now.")
+    return 0
+
+
+def _agreed() -> bool:
+    import sys
+
+    if not sys.stdin.isatty():
+        click.echo("Not a terminal: say --yes to accept.", err=True)
+        return False
+    return click.confirm("Accept this?")
