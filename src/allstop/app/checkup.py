@@ -223,7 +223,7 @@ def _agents(house: House) -> list[Finding]:
 async def try_checks(house: House) -> list[CheckResult]:
     """Each verification command on the target branch as it is, in the box."""
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
-    places = work.workspaces(house, launcher)
+    places = await work.workspaces(house, launcher)
     opened = await places.open("doctor", work.target(house), "doctor")
     if isinstance(opened, Failed):
         raise AllstopError(opened.message)

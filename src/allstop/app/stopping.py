@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -14,6 +15,7 @@ from msgspec import Struct
 from allstop.adapters.processes.registry import put_down_recorded, recorded
 from allstop.app.looking import helm_of, others_at_work
 from allstop.app.work import engine_name
+from allstop.core import helm as helms
 from allstop.core.commands import Allstop, Resume
 from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
@@ -21,6 +23,7 @@ from allstop.core.ids import HELM, RunId
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreFullError
 
 if TYPE_CHECKING:
+    from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.app.house import House
 
 ANSWER_S = 1.0
@@ -38,7 +41,7 @@ class Stopped(Struct, frozen=True, kw_only=True):
 async def stop(house: House, by: str) -> Stopped:
     """Write the stop where everybody looks, wait for those who drive, end what is left."""
     asked_at = house.clock.now()
-    raise_stop_file(house, f"{by} at {asked_at.isoformat()}")
+    raise_stop_file(house, by)
     stop_ = Commanded(at=asked_at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
@@ -73,17 +76,26 @@ async def _say_and_wait(
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
             group.start_soon(journal.attend)
-            await journal.append(Entry(HELM, stop_))
+            await _say(journal, stop_)
             while True:
                 heard = anyio.Event()
                 for record in await journal.read(HELM):
                     event = record.event
                     if isinstance(event, Halted) and event.at >= stop_.at:
                         answers[event.by] = event
-                if all(engine_name(pid) in answers for pid in driving):
+                if all(engine_name(pid) in answers or _is_suspended(pid) for pid in driving):
                     break
                 await heard.wait()
         group.cancel_scope.cancel()
+
+
+async def _say(journal: SqliteJournal, stop_: Commanded) -> None:
+    """A new STOP file says it by itself: every write takes it up first. Else it is said again."""
+    before = helms.fold(record.event for record in await journal.read(HELM))
+    if before.hold is not Hold.STOPPED and journal.sentinel.is_up():
+        await journal.append()
+    elif before.since is None or before.since < stop_.at:
+        await journal.append(Entry(HELM, stop_))
 
 
 def _end(house: House, pid: int) -> None:
@@ -92,6 +104,15 @@ def _end(house: House, pid: int) -> None:
     if holder is not None and holder.host == socket.gethostname():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _is_suspended(pid: int) -> bool:
+    """Whether a process was stopped by a signal and so can't answer."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return stat.rpartition(b") ")[2][:1] in (b"T", b"t")
 
 
 async def _receipt(
@@ -113,7 +134,7 @@ async def _receipt(
     recorded_ = True
     try:
         if (await helm_of(house)).hold is not Hold.STOPPED:
-            await house.journal.append(Entry(HELM, stop_))
+            await _say(house.journal, stop_)
         if killed or silent:
             await house.journal.append(Entry(HELM, mine))
     except (StoreBrokenError, StoreFullError):

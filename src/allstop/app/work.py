@@ -45,7 +45,7 @@ async def workshop(house: House, agents: tuple[AgentName, ...]) -> AsyncIterator
     hands = Hands(
         hired,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
-        workspaces=workspaces(house, launcher),
+        workspaces=await workspaces(house, launcher),
         launcher=launcher,
     )
     engine = LocalEngine(
@@ -69,15 +69,17 @@ def engine_name(pid: int) -> str:
     return f"process {pid}"
 
 
-def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
+async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
     settings = house.settings
+    repository = Repository(house.repository)
     folder = house.folder / "workspaces"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return GitWorkspaces(
-        Repository(house.repository),
+        repository,
         folder,
         launcher=launcher,
         box=box(house),
+        stores=await repository.object_stores(),
         links=settings.workspace.link,
     )
 

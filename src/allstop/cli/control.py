@@ -73,6 +73,8 @@ def _next(house: House, found: Status) -> str:
         return "Next: go to a git repository, then `allstop init`."
     if not (house.root / "allstop.toml").exists():
         return "Next: `allstop init` writes allstop.toml from what it finds here."
+    if found.hold != "running":
+        return "Next: `allstop resume`."
     waiting = [view for view in found.runs if view.needs_you]
     if waiting and waiting[0].status == "interrupted":
         return f"Next: `allstop resume {waiting[0].id}` goes on where it was."

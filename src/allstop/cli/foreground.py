@@ -20,6 +20,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import AgentName, RunId, root_of
 from allstop.core.moves import Outcome
+from allstop.core.views import receipt
 from allstop.engines.local import LocalEngine
 from allstop.loop.steps import Parked
 from allstop.pilots.task import TaskSpec
@@ -87,6 +88,8 @@ async def _drive(
                 group.start_soon(_show, house, shop.engine, run, screen)
                 resting = await shop.engine.rested(run)
                 await _caught_up(house, run, screen)
+                if shop.engine.was_stopped:
+                    screen.note(receipt(await shop.engine.halted()))
                 group.cancel_scope.cancel()
         return _say_goodbye(run, resting, screen)
 
@@ -113,9 +116,9 @@ async def _heed_signals(house: House, engine: LocalEngine, run: RunId, screen: S
                 await engine.command(run, Pause(), by="Ctrl-C")
             else:
                 by = "Ctrl-C twice" if number == signal.SIGINT else "SIGTERM"
+                screen.note("■ ALLSTOP")
                 raise_stop_file(house, by)
-                halted = await engine.allstop(by=by)
-                screen.note(f"■ ALLSTOP: everything ended within {halted.took_ms:.0f} ms")
+                await engine.allstop(by=by)
 
 
 def _say_goodbye(run: RunId, resting: Parked | Outcome, screen: Screen) -> int:
@@ -126,8 +129,10 @@ def _say_goodbye(run: RunId, resting: Parked | Outcome, screen: Screen) -> int:
             screen.note(f"✗ {run} ended: {resting}. Why: allstop log {run}")
         return EXIT_CODES[resting]
     if resting.reason in {"paused", "stopped", "allstop", "frozen", "all paused", "all frozen"}:
-        lift = "allstop resume && " if resting.reason == "allstop" else ""
-        screen.note(f"{run} is {resting.reason}. Go on: {lift}allstop resume {run}")
+        everything = resting.reason == "allstop" or resting.reason.startswith("all ")
+        lift = "allstop resume && " if everything else ""
+        how = "stopped" if resting.reason == "allstop" else resting.reason.removeprefix("all ")
+        screen.note(f"{run} is {how}. Go on: {lift}allstop resume {run}")
         return STOPPED
     if resting.reason.startswith("limit reached"):
         screen.note(f"{run}: {resting.reason}")

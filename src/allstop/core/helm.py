@@ -26,6 +26,7 @@ class Helm(Struct, frozen=True, kw_only=True):
     hold: Hold = Hold.NONE
     stops: int = 0  # the epoch: what began before a stop is not accepted after it
     since: datetime | None = None
+    asked_at: datetime | None = None  # the latest Allstop
     by: str = ""
 
 
@@ -52,7 +53,7 @@ def steer(helm: Helm, event: Event) -> Helm:
     hold = held(helm.hold, event.command)
     if isinstance(event.command, Allstop):
         since = helm.since if helm.hold is Hold.STOPPED else event.at
-        return Helm(hold=hold, stops=helm.stops + 1, since=since, by=event.by)
+        return Helm(hold=hold, stops=helm.stops + 1, since=since, asked_at=event.at, by=event.by)
     if hold is helm.hold:
         return helm
     return replace(helm, hold=hold, since=None if hold is Hold.NONE else event.at, by=event.by)

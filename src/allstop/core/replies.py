@@ -22,7 +22,8 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 _PROMISE = re.compile(
-    r"<promise>\s*(?:(COMPLETE)|(BLOCKED|PENDING|PROGRESS)\s*:\s*(\S.*?))\s*</promise>"
+    r"<promise>\s*(?:(COMPLETE)|(BLOCKED|PENDING|PROGRESS)\s*:\s*"
+    r"((?!</?promise>)\S(?:(?!</?promise>).)*?))\s*</promise>"  # one tag a line, and whole
 )
 NOTHING_SAID = Said(signal=Signal.NONE)
 

@@ -27,6 +27,7 @@ from allstop.core.events import (
 from allstop.core.helm import Helm, Hold, held
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
+    OURS,
     Failed,
     FailureKind,
     Finish,
@@ -35,6 +36,7 @@ from allstop.core.moves import (
     Result,
     TakeTurn,
     TurnDone,
+    Usage,
     Wait,
     Work,
 )
@@ -133,14 +135,10 @@ def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Resul
     """What may be written of a result: nothing an agent said counts after a stop."""
     move = state.open_move
     assert move is not None, "a result belongs to an open move"
-    if isinstance(result, Failed):
+    if isinstance(result, Failed) and result.kind in OURS:
         return result
-    if helm.stops > helm_stops_then or state.stops > move.stops or state.aborting:
-        usage = (
-            result.usage
-            if isinstance(result, TurnDone)
-            else Failed(kind=FailureKind.DISCARDED).usage
-        )
+    if must_cut(state, helm, helm_stops_then):
+        usage = result.usage if isinstance(result, TurnDone | Failed) else Usage()
         return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
     return result
 
@@ -173,7 +171,9 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
         case ThreadOpened(thread=thread) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, thread=thread))
         case Asked(ask=ask):
-            return replace(state, asks={**state.asks, ask.id: ask})
+            # an answer is for the question that was asked, not for the next one of that name
+            permits = {k: v for k, v in state.permits.items() if k != ask.id}
+            return replace(state, asks={**state.asks, ask.id: ask}, permits=permits)
         case ChildClosed(tally=tally):
             return replace(state, tally=state.tally.plus(tally))
         case Closed():

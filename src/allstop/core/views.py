@@ -44,6 +44,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import one_line
+from allstop.core.replies import Signal, read_signal
 from allstop.core.run import Pilot, RunState
 
 
@@ -80,7 +81,7 @@ def view(
         kind=state.opened.kind,
         title=state.opened.title,
         status=status,
-        reason=reason,
+        reason=one_line(reason, 500),
         needs_you=needs_you,
         opened_at=state.opened.at,
         tally=state.tally,
@@ -144,7 +145,7 @@ def describe(move: Move) -> str:
 def outcome_of(result: Result) -> str:
     match result:
         case TurnDone(text=text, usage=usage, change=change):
-            parts = [one_line(text) or "(no words)", _used(usage.tokens), _changed(change)]
+            parts = [_words(text), _used(usage.tokens), _changed(change)]
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=results, failed=failed):
             return f"{len(results) - len(failed)} of {len(results)} passed"
@@ -158,6 +159,16 @@ def outcome_of(result: Result) -> str:
             return f"{kind.value.replace('_', ' ')}" + (
                 f": {one_line(message, 300)}" if message else ""
             )
+
+
+def _words(text: str) -> str:
+    """What was said, with a signal spelled out and put first: it matters most."""
+    said = read_signal(text)
+    if said.signal is Signal.NONE:
+        return one_line(text) or "(no words)"
+    before = one_line(text.rstrip().rpartition("\n")[0])
+    signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
+    return f"{signal} · {before}" if before else signal
 
 
 def _used(tokens: int) -> str:
@@ -183,13 +194,13 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case MoveStarted(move=move):
             return [Line(at, "▶", describe(move))]
         case ThreadOpened(thread=thread):
-            return [Line(at, " ", f"conversation {thread}")]
+            return [Line(at, " ", f"conversation {one_line(thread)}")]
         case Noted(items=items):
-            return [Line(at, " ", f"{item.kind}: {one_line(item.text, 200)}") for item in items]
+            return [Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}") for item in items]
         case Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
         case MoveEnded(result=result):
-            return [Line(at, "✗" if isinstance(result, Failed) else "✓", outcome_of(result))]
+            return [Line(at, "✓" if _went_well(result) else "✗", outcome_of(result))]
         case Commanded(by=by):
             return [Line(at, "!", f"{by}: {_said(event)}")]
         case ChildClosed(run=run, outcome=outcome, note=note):
@@ -204,12 +215,16 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [Line(at, "■", receipt(event))]
 
 
+def _went_well(result: Result) -> bool:
+    return not isinstance(result, Failed) and not (isinstance(result, ChecksDone) and result.failed)
+
+
 def _said(event: Commanded) -> str:
     match event.command:
         case Say(text=text) | Answer(text=text):
             return one_line(text, 200)
         case Permit(ask=ask, allow=allow):
-            return f"{'allows' if allow else 'denies'} {ask}"
+            return f"{'allows' if allow else 'denies'} {one_line(ask)}"
         case Raise():
             return "raises the limits"
         case command:

@@ -76,6 +76,7 @@ class LocalEngine:
         self._name = name
         self._bridge = Bridge(journal)
         self._heeded = Helm()  # what all drives have been told of
+        self._stops_before = 0
         self._purse = Purse()
         self._deck = Deck(
             journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show
@@ -96,6 +97,7 @@ class LocalEngine:
             stack.enter_context(self._journal.listen(self._heard))
             await self._bridge.catch_up()
             self._heeded = self._bridge.helm
+            self._stops_before = self._bridge.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
                 group.start_soon(self._journal.attend)
@@ -170,6 +172,15 @@ class LocalEngine:
         stop = Commanded(at=self._clock.now(), command=Allstop(), by=by)
         await self._journal.append(Entry(HELM, stop))
         await self._bridge.catch_up()
+        return await self.halted()
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether an Allstop came while this was serving."""
+        return self._bridge.helm.stops > self._stops_before
+
+    async def halted(self) -> Halted:
+        """The receipt of the latest Allstop that came while this was serving."""
         stops = self._bridge.helm.stops
         while stops not in self._halted:
             await self._halts.wait()
@@ -226,7 +237,7 @@ class LocalEngine:
 
     async def _halt(self, stops: int) -> None:
         """Wait until nothing moves any more, and write the receipt of it."""
-        asked_at = self._bridge.helm.since or self._clock.now()
+        asked_at = self._bridge.helm.asked_at or self._clock.now()
         with anyio.move_on_after(HALT_S):
             for berth in list(self._berths.values()):
                 await berth.rested.wait()

@@ -1,25 +1,32 @@
-"""The settings: allstop.toml and everything else that has a say."""
+"""The settings: allstop.toml and everything else that has a say.
+
+What is named here is loaded when it is first used: most commands need little of it.
+"""
 
 from __future__ import annotations
 
-from allstop.settings.environment import Environment, this_environment
-from allstop.settings.listing import Row, rows
-from allstop.settings.loading import FILE_NAME, Loaded, load
-from allstop.settings.model import Settings
-from allstop.settings.origins import (
-    Default,
-    Flag,
-    Origin,
-    RepositoryFile,
-    UserFile,
-    Variable,
-    describe_origin,
-)
-from allstop.settings.problems import Problem, SettingsError
-from allstop.settings.roster import roster
-from allstop.settings.sensitive import sensitive_part
-from allstop.settings.trust import distrust, is_trusted, trust
-from allstop.settings.withholding import Untrusted
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from allstop.settings.environment import Environment, this_environment
+    from allstop.settings.listing import Row, rows
+    from allstop.settings.loading import FILE_NAME, Loaded, load
+    from allstop.settings.model import Settings
+    from allstop.settings.origins import (
+        Default,
+        Flag,
+        Origin,
+        RepositoryFile,
+        UserFile,
+        Variable,
+        describe_origin,
+    )
+    from allstop.settings.problems import Problem, SettingsError
+    from allstop.settings.ranking import roster
+    from allstop.settings.sensitive import sensitive_part
+    from allstop.settings.trusting import distrust, is_trusted, trust
+    from allstop.settings.withholding import Untrusted
 
 __all__ = [
     "FILE_NAME",
@@ -46,3 +53,33 @@ __all__ = [
     "this_environment",
     "trust",
 ]
+
+_HOMES = {
+    "environment": ("Environment", "this_environment"),
+    "listing": ("Row", "rows"),
+    "loading": ("FILE_NAME", "Loaded", "load"),
+    "model": ("Settings",),
+    "origins": (
+        "Default",
+        "Flag",
+        "Origin",
+        "RepositoryFile",
+        "UserFile",
+        "Variable",
+        "describe_origin",
+    ),
+    "problems": ("Problem", "SettingsError"),
+    "ranking": ("roster",),
+    "sensitive": ("sensitive_part",),
+    "trusting": ("distrust", "is_trusted", "trust"),
+    "withholding": ("Untrusted",),
+}
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
+    value = globals()[name] = getattr(module, name)
+    return value

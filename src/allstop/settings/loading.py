@@ -18,7 +18,7 @@ from allstop.settings.problems import Problem, SettingsError, locate
 from allstop.settings.reading import parse, read_file
 from allstop.settings.schema import leaves, root
 from allstop.settings.sensitive import sensitive_part
-from allstop.settings.trust import is_trusted
+from allstop.settings.trusting import is_trusted
 from allstop.settings.variables import variables_layer
 from allstop.settings.withholding import Kept, Sides, Untrusted, withhold
 

@@ -31,15 +31,18 @@ class GitWorkspaces:
         *,
         launcher: Launcher,
         box: Box,
+        stores: tuple[str, ...],
         links: tuple[str, ...] = (),
     ) -> None:
-        """`box` is what every workspace's box has; `links` are folders of the checkout shown in it."""
+        """`box` is what every workspace's box has; `stores` hold the repository's objects;
+        `links` are folders of the checkout that are shown in it.
+        """
         self._repository = repository
         self._folder = folder
         self._launcher = launcher
         self._box = box
         self._links = links
-        self._stores: tuple[str, ...] | None = None
+        self._stores = stores
 
     # --- the port ---
 
@@ -47,7 +50,6 @@ class GitWorkspaces:
         tree = self._tree(workspace)
         meta = tree.meta()
         if meta is not None:
-            await self._borrowed_stores()
             return WorkspaceOpen(base=meta.base)
         base = await self._repository.commit(f"refs/heads/{target}")
         if base is None:
@@ -109,11 +111,10 @@ class GitWorkspaces:
 
     async def _make(self, tree: Tree, meta: Meta, workspace: str, label: str) -> Meta:
         branch = f"allstop/{workspace}"
-        stores = await self._borrowed_stores()
         tree.make()
         place = self._place(tree)
         try:
-            await self._in_box(place, label, MAKE, meta.base, branch, *self._seen(stores))
+            await self._in_box(place, label, MAKE, meta.base, branch, *self._seen())
         except BoxFailedError:  # objects that the box's user can't read, or not all of them
             meta = replace(meta, borrows=False)
             tree.make()
@@ -131,16 +132,11 @@ class GitWorkspaces:
         await self._repository.git("update-ref", "-d", f"{ref}.pack")
         bundle.chmod(0o644)
 
-    async def _borrowed_stores(self) -> tuple[str, ...]:
-        if self._stores is None:
-            self._stores = await self._repository.object_stores()
-        return self._stores
-
-    def _seen(self, stores: tuple[str, ...]) -> list[str]:
+    def _seen(self) -> list[str]:
         """Where a program finds the stores."""
         if not self._launcher.isolation.boxed:
-            return list(stores)
-        return [f"{BOXED_STORES}/{number}" for number in range(len(stores))]
+            return list(self._stores)
+        return [f"{BOXED_STORES}/{number}" for number in range(len(self._stores))]
 
     def _place(self, tree: Tree) -> Box:
         root = self._repository.root
@@ -150,7 +146,7 @@ class GitWorkspaces:
             home=str(tree.home),
             workspace=str(tree.work),
             at=str(root),
-            objects=self._stores or (),
+            objects=self._stores,
             read=(*self._box.read, *links),
         )
 

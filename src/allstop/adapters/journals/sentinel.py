@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import sys
@@ -11,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
+
+from allstop.core.plain import one_line
 
 _IN_MOVED = 0x40 | 0x80
 _IN_CREATE = 0x100
@@ -25,6 +26,15 @@ class Sentinel:
 
     def is_up(self) -> bool:
         return os.path.lexists(self._name)
+
+    def why(self) -> str:
+        """Who put it there, if they said so."""
+        try:
+            with self._path.open(encoding="utf-8", errors="replace") as file:
+                line = file.readline(200)
+        except OSError:
+            line = ""
+        return one_line(line, 100) or "STOP file"
 
     def raise_(self, why: str) -> None:
         """Put it there. It can fail where the disk is full; the journal's record still stops."""
@@ -72,6 +82,8 @@ def _folder_events(folder: Path) -> Iterator[int | None]:
 
 
 def _inotify(folder: Path) -> int | None:
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     if fd < 0:

@@ -301,7 +301,7 @@ class SqliteJournal:
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._decode(event)), seq
         if self._helm.hold is not Hold.STOPPED:
-            stop = Commanded(at=self._clock.now(), command=Allstop(), by="STOP file")
+            stop = Commanded(at=self._clock.now(), command=Allstop(), by=self.sentinel.why())
             self._write(page, _Job((Entry(HELM, stop),), None, None))
 
     async def _heed_sentinel(self) -> None:

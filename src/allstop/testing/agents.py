@@ -1,0 +1,199 @@
+"""What every agent driver must do, whatever it drives.
+
+Subclass `AgentContract` and give it a fixture `agents`: a function from a `Behaviour` to an agent
+that behaves so, and a fixture `place`: the box it works in. A driver that can't do something says
+so in its abilities, and is then not asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import anyio
+import pytest
+
+from allstop.core.approvals import Ask
+from allstop.core.ids import RunId
+from allstop.core.moves import LIMITED, Failed, Item, TurnDone, prompt
+from allstop.ports import Agent, Box, Live, Turn
+
+
+class Behaviour(StrEnum):
+    SAYS_WORD = "says the word zebra and ends"
+    ECHOES_LENGTH = "says how many characters the prompt has"
+    WRITES_FILE = "writes made.txt in its workspace"
+    FAILS = "fails for a reason of its own: out of cheese"
+    LIMITED = "is at its rate limit"
+    HANGS = "says begun, starts a process that beats into beat.txt, and never ends"
+    FLOODS = "says 20 MB, then the word zebra"
+    GARBLES = "says bytes that are no UTF-8, then the word zebra"
+    COUNTS = "says turn 1, turn 2, … in one conversation"
+    ASKS = "asks whether it may run `make install`, and says allowed or denied"
+    USES = "uses 100 tokens of input and 20 of output"
+
+
+Agents = Callable[[Behaviour], Agent]
+
+
+class Onlooker:
+    """A watch that remembers."""
+
+    def __init__(self, *, allows: bool = False) -> None:
+        self.allows = allows
+        self.lives: list[Live] = []
+        self.items: list[Item] = []
+        self.asks: list[Ask] = []
+        self.threads: list[str] = []
+        self.stirred = anyio.Event()
+
+    def live(self, live: Live) -> None:
+        if len(self.lives) < 10_000:
+            self.lives.append(live)
+        self.stirred.set()
+
+    async def opened(self, thread: str) -> None:
+        self.threads.append(thread)
+
+    async def saw(self, item: Item) -> None:
+        self.items.append(item)
+
+    async def ask(self, ask: Ask) -> bool:
+        self.asks.append(ask)
+        return self.allows
+
+
+def turn(place: Box | None, text: str = "hello", thread: str | None = None) -> Turn:
+    return Turn(run=RunId("contract"), prompt=prompt(text), place=place, thread=thread)
+
+
+class AgentContract:
+    async def test_k10_it_answers(self, agents: Agents, place: Box) -> None:
+        """K10: a turn that goes well is TurnDone with the agent's words."""
+        result = await agents(Behaviour.SAYS_WORD).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, TurnDone)
+        assert result.text.strip() == "zebra"
+
+    async def test_k10_it_is_shown_while_it_happens(self, agents: Agents, place: Box) -> None:
+        """K10: what it says is live before the turn ends."""
+        watch = Onlooker()
+
+        await agents(Behaviour.SAYS_WORD).take_turn(turn(place), watch)
+
+        assert "zebra" in "".join(live.text for live in watch.lives)
+
+    async def test_the_whole_prompt_arrives(self, agents: Agents, place: Box) -> None:
+        text = "é" * 70_000 + "\n'\"$(x)`\\"
+
+        result = await agents(Behaviour.ECHOES_LENGTH).take_turn(turn(place, text), Onlooker())
+
+        assert isinstance(result, TurnDone), result
+        assert str(len(text)) in result.text
+
+    async def test_its_work_is_in_the_workspace(self, agents: Agents, place: Box) -> None:
+        result = await agents(Behaviour.WRITES_FILE).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, TurnDone), result
+        assert place.workspace is not None
+        assert (Path(place.workspace) / "made.txt").exists()
+
+    async def test_k10_a_failure_is_a_value_with_its_reason(
+        self, agents: Agents, place: Box
+    ) -> None:
+        """K10: an end is completed, interrupted, failed or limited, with a class."""
+        result = await agents(Behaviour.FAILS).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, Failed)
+        assert result.kind not in LIMITED
+        assert "out of cheese" in result.message
+
+    async def test_k10_a_limit_is_told_from_other_failures(
+        self, agents: Agents, place: Box
+    ) -> None:
+        """K10, P5: a limited agent is not a broken one."""
+        result = await agents(Behaviour.LIMITED).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, Failed)
+        assert result.kind in LIMITED
+
+    async def test_k10_cancelling_ends_it_and_all_it_started(
+        self, agents: Agents, place: Box
+    ) -> None:
+        """K10, K2: nothing beats any more once the cancelled turn has returned."""
+        assert place.workspace is not None
+        beat = Path(place.workspace) / "beat.txt"
+        async with anyio.create_task_group() as group:
+            group.start_soon(agents(Behaviour.HANGS).take_turn, turn(place), Onlooker())
+            with anyio.fail_after(20):
+                while not (beat.exists() and beat.stat().st_size):  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+
+        with anyio.CancelScope(shield=True):
+            size = beat.stat().st_size
+            await anyio.sleep(0.3)
+            assert beat.stat().st_size == size
+
+    async def test_k12_a_flood_neither_hangs_nor_bloats(self, agents: Agents, place: Box) -> None:
+        """K12: what is kept of any amount of words is bounded."""
+        with anyio.fail_after(60):
+            result = await agents(Behaviour.FLOODS).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, TurnDone), result
+        assert len(result.text) < 200_000
+        assert result.text.rstrip().endswith("zebra")
+
+    async def test_k12_bytes_that_are_no_text_are_survived(
+        self, agents: Agents, place: Box
+    ) -> None:
+        """K12: invalid UTF-8 is shown as such and loses nothing around it."""
+        result = await agents(Behaviour.GARBLES).take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, TurnDone), result
+        assert result.text.rstrip().endswith("zebra")
+
+    async def test_k10_a_conversation_goes_on(self, agents: Agents, place: Box) -> None:
+        """K10: resumed by another object, as after a restart."""
+        if not agents(Behaviour.COUNTS).abilities.resume:
+            return
+        first = await agents(Behaviour.COUNTS).take_turn(turn(place), Onlooker())
+        assert isinstance(first, TurnDone)
+        second = await agents(Behaviour.COUNTS).take_turn(
+            turn(place, thread=first.thread), Onlooker()
+        )
+
+        assert isinstance(second, TurnDone)
+        assert (first.text.strip(), second.text.strip()) == ("turn 1", "turn 2")
+
+    @pytest.mark.parametrize("word", ["allowed", "denied"])
+    async def test_f5_it_asks_before_it_does(self, agents: Agents, place: Box, word: str) -> None:
+        """F5, K10: the answer reaches the agent."""
+        agent = agents(Behaviour.ASKS)
+        if not agent.abilities.asks:
+            return
+        watch = Onlooker(allows=word == "allowed")
+
+        result = await agent.take_turn(turn(place), watch)
+
+        assert isinstance(result, TurnDone)
+        assert word in result.text
+        assert [ask.argv for ask in watch.asks] == [("make", "install")]
+
+    async def test_k10_what_it_used_is_reported(self, agents: Agents, place: Box) -> None:
+        """K10: usage is of this turn, where the driver can tell."""
+        agent = agents(Behaviour.USES)
+        if not agent.abilities.usage:
+            return
+
+        result = await agent.take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, TurnDone)
+        assert (result.usage.input, result.usage.output) == (100, 20)
+
+    async def test_it_can_be_closed_twice(self, agents: Agents) -> None:
+        agent = agents(Behaviour.SAYS_WORD)
+
+        await agent.close()
+        await agent.close()

@@ -1,0 +1,175 @@
+"""Looking at what happened, and making a repository ready."""
+
+import json
+
+WORKS = "echo more >>b.txt; echo '<promise>COMPLETE</promise>'"
+
+
+def test_log_receipts_and_replay_of_a_run(person):
+    """F7: every decision has a receipt, and comes out the same again."""
+    person.agent(WORKS)
+    person.allstop("run", "add a line")
+
+    log = person.allstop("log", "r1")
+    receipts = [
+        json.loads(line) for line in person.allstop("receipts", "r1", "--json").splitlines()
+    ]
+    replay = json.loads(person.allstop("replay", "r1", "--json"))
+
+    assert "mine takes a turn" in log
+    assert [receipt["move"]["move"] for receipt in receipts] == [
+        "open_workspace",
+        "take_turn",
+        "deliver",
+        "finish",
+    ]
+    assert replay == {"run": "r1", "decisions": 4, "differences": []}
+
+
+def test_log_follows_a_run_of_another_process_to_its_end(person):
+    person.agent("sleep 1; " + WORKS)
+    process = person.start("run", "add a line")
+    from people import wait_for
+
+    wait_for(lambda: "r1" in person.allstop("status"), "the run")
+
+    followed = person.allstop("log", "--follow", "r1")
+
+    assert "ended: done" in followed
+    assert process.wait(10) == 0
+
+
+def test_status_alone_says_what_to_do_next(person):
+    assert "`allstop init`" in person.allstop()
+    person.agent(WORKS)
+    assert "Nothing has been run here yet" in person.allstop()
+    person.allstop("run", "add a line")
+    assert "✓ r1" in person.allstop("status")
+
+
+def test_json_status_has_stable_keys(person):
+    person.agent(WORKS)
+    person.allstop("run", "add a line")
+
+    status = json.loads(person.allstop("status", "--json"))
+
+    assert sorted(status) == ["hold", "needs_you", "runs", "stopped_by", "stopped_since"]
+    assert sorted(status["runs"][0]) == [
+        "driven",
+        "id",
+        "kind",
+        "needs_you",
+        "opened_at",
+        "outcome",
+        "parent",
+        "reason",
+        "status",
+        "tally",
+        "title",
+    ]
+
+
+def test_init_writes_what_it_finds_and_never_overwrites(person):
+    person.write("pyproject.toml", "[tool.pytest.ini_options]\n")
+
+    said = person.allstop("init")
+
+    assert "pytest" in said
+    text = (person.repository / "allstop.toml").read_text()
+    assert 'target = "main"' in text
+    done = person.try_allstop("init")
+    assert (done.returncode, "is there already" in done.stderr) == (2, True)
+    assert (person.repository / "allstop.toml").read_text() == text
+
+
+def test_the_folder_keeps_itself_out_of_git(person):
+    person.agent(WORKS)
+    person.allstop("run", "add a line")
+
+    assert person.git("status", "--short") == "?? allstop.toml"
+
+
+def test_config_tells_where_each_value_comes_from(person):
+    person.agent(WORKS)
+    person.write(
+        "allstop.toml",
+        (person.repository / "allstop.toml").read_text() + "[loop]\nmax_iterations = 7\n",
+    )
+
+    rows = {
+        row["key"]: row
+        for row in json.loads(person.allstop("--set", "loop.max_parallel=3", "config", "--json"))[
+            "settings"
+        ]
+    }
+
+    assert rows["loop.max_iterations"]["value"] == 7
+    assert "allstop.toml" in rows["loop.max_iterations"]["origin"]
+    assert rows["loop.max_parallel"] == {
+        "key": "loop.max_parallel",
+        "value": 3,
+        "origin": rows["loop.max_parallel"]["origin"],
+    }
+    assert "command line" in rows["loop.max_parallel"]["origin"]
+    assert "default" in rows["loop.stuck_threshold"]["origin"]
+
+
+def test_doctor_tries_everything_and_tells_what_is_missing(person):
+    person.agent(WORKS)
+    toml = (person.repository / "allstop.toml").read_text()
+    person.write("allstop.toml", toml + '[verification]\ncommands = ["no-such-tool --test"]\n')
+
+    said = person.allstop("doctor")
+
+    assert "✓ sandbox        tried: boxed by bubblewrap" in said
+    assert "✓ agent mine" in said
+    assert "no-such-tool: not found" in said
+
+    person.write("allstop.toml", toml.replace('"my-agent"', '"not-there"'))
+    said = person.allstop("doctor", "--quick", code=1)
+    assert "✗ agent mine" in said
+    assert "'not-there' is not on PATH" in said
+
+
+def test_agents_are_listed_and_tried(person):
+    person.agent("echo ready")
+
+    assert "✓ mine" in person.allstop("agents")
+    assert "answered in" in person.allstop("agents", "test", "mine")
+    person.agent("exit 7")
+    assert "exit code 7" in person.allstop("agents", "test", "mine", code=1)
+    done = person.try_allstop("agents", "test", "ghost")
+    assert (done.returncode, "there is no agent 'ghost'" in done.stderr) == (2, True)
+
+
+def test_outside_a_repository_it_says_so(person, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    done = person.try_allstop("-C", str(outside), "run", "x")
+
+    assert done.returncode == 2
+    assert "no agent is configured" in done.stderr or "no git repository" in done.stderr
+    assert person.try_allstop("-C", str(outside), "status").returncode == 0
+
+
+def test_what_an_agent_says_cannot_fool_the_terminal(person):
+    """No escape sequence of an agent reaches the person's terminal."""
+    person.agent(
+        r"printf 'x\033]0;evil\007\033[2Jhidden\n'; echo x >x; echo '<promise>COMPLETE</promise>'"
+    )
+
+    said = person.allstop("run", "be evil")
+
+    assert "\x1b" not in said
+    assert "\x1b" not in person.allstop("log", "r1")
+
+
+def test_the_demo_runs_to_its_end(person, tmp_path):
+    said = person.allstop("demo", "--dir", str(tmp_path / "demo"))
+
+    assert "✗ 0 of 1 passed" in said
+    assert "✓ 1 of 1 passed" in said
+    assert "r1 is done" in said
+    done = person.try_allstop("demo", "--dir", str(tmp_path / "demo"))
+    assert (done.returncode, "is not empty" in done.stderr) == (2, True)

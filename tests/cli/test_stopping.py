@@ -1,0 +1,204 @@
+"""Stopping a run from another terminal, with the keyboard, with a file, and when it hangs."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from people import alive, wait_for
+
+SLOW = """
+cat >/dev/null
+echo begun >>begun.txt
+(trap '' TERM HUP; setsid sleep {mark}) &
+sleep {mark}
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+@pytest.fixture
+def mark(tmp_path):
+    """A number that only this test's processes have in their command line."""
+    return str(70_000_000 + abs(hash(str(tmp_path))) % 9_999_999)
+
+
+@pytest.fixture
+def slow(person, mark):
+    person.agent(SLOW.format(mark=mark))
+    process = person.start("run", "something slow")
+    wait_for(lambda: len(alive(f"sleep {mark}")) >= 2, "the agent and its child")
+    return process
+
+
+def states(person):
+    return {
+        run["id"]: run["status"] for run in json.loads(person.allstop("status", "--json"))["runs"]
+    }
+
+
+def test_k2_stop_from_another_terminal_ends_everything_and_gives_a_receipt(person, slow, mark):
+    """K2, K4: none alive, and what was done is told."""
+    said = person.allstop("stop")
+
+    assert alive(f"sleep {mark}") == []
+    assert "put down   r1: process" in said
+    assert "discarded  r1: mine takes a turn" in said
+    assert slow.wait(10) == 130
+    assert states(person) == {"r1": "stopped"}
+    done = person.try_allstop("run", "another")
+    assert (done.returncode, "Allstop is in force" in done.stderr) == (2, True)
+
+
+def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
+    """K3: SIGSTOP can't be caught; the command line does it alone."""
+    slow.send_signal(signal.SIGSTOP)
+
+    said = person.allstop("stop")
+
+    assert alive(f"sleep {mark}") == []
+    assert f"process {slow.pid}, which did not answer" in said
+    assert slow.wait(10) == -signal.SIGKILL
+    person.allstop("resume")
+    person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")
+    person.allstop("resume", "r1")
+    assert person.git("show", "allstop/r1:begun.txt") == "begun"
+
+
+def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
+    """K3: whoever can create a file can stop."""
+    (person.repository / ".allstop" / "STOP").touch()
+
+    assert slow.wait(10) == 130
+    assert alive(f"sleep {mark}") == []
+    assert "ALLSTOP" in person.allstop("status")
+    person.allstop("resume")
+    assert not (person.repository / ".allstop" / "STOP").exists()
+    assert states(person) == {"r1": "interrupted"}
+
+
+def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
+    """K3: the turn ends in peace, and nothing new begins."""
+    person.agent("echo turn >>b.txt; echo begun >&2; sleep 2; echo going on")
+    process = person.start("run", "take turns")
+    wait_for(lambda: states(person).get("r1") == "running", "the first turn")
+
+    process.send_signal(signal.SIGINT)
+
+    said = process.communicate(timeout=20)[0]
+    assert process.returncode == 130
+    assert "pausing after this turn" in said
+    assert said.count("takes a turn") == 1
+    assert states(person) == {"r1": "paused"}
+
+
+def test_k3_ctrl_c_twice_is_allstop(person, slow, mark):
+    """K3: the second one doesn't wait."""
+    slow.send_signal(signal.SIGINT)
+    wait_for(lambda: states(person).get("r1") == "pausing", "the pause")
+    slow.send_signal(signal.SIGINT)
+
+    said = slow.communicate(timeout=10)[0]
+    assert slow.returncode == 130
+    assert "ALLSTOP" in said
+    assert alive(f"sleep {mark}") == []
+    assert "Ctrl-C twice" in person.allstop("status")
+
+
+def test_q15_a_killed_program_takes_its_agents_with_it_and_is_resumed(person, slow, mark):
+    """Q15, P7: kill -9 leaves no process; the next one goes on in the kept workspace."""
+    slow.kill()
+
+    wait_for(lambda: alive(f"sleep {mark}") == [], "the agents' end", within_s=5)
+    assert states(person) == {"r1": "interrupted"}
+    person.agent("cat begun.txt >b.txt; echo '<promise>COMPLETE</promise>'")
+    said = person.allstop("resume", "r1")
+    assert "interrupted" in said
+    assert person.git("show", "allstop/r1:b.txt") == "begun"
+
+
+def test_p7_a_second_process_is_told_who_drives_the_run(person, slow):
+    """P7: it only passes the word on."""
+    said = person.allstop("resume", "r1")
+
+    assert "goes on in the process that drives it" in said
+    assert slow.poll() is None
+
+
+def test_k1_freeze_and_thaw_from_another_terminal(person, mark):
+    """K1: processes stop where they are and go on from there."""
+    person.agent(
+        """
+        n=0
+        while [ $n -lt 40 ]; do n=$((n+1)); echo $n >>count.txt; sleep 0.05; done
+        echo '<promise>COMPLETE</promise>'
+        """
+    )
+    process = person.start("run", "count")
+    count = person.repository / ".allstop" / "workspaces" / "r1" / "tree" / "count.txt"
+    wait_for(lambda: count.exists() and count.read_text().count("\n") > 3, "counting")
+
+    person.allstop("freeze", "r1")
+    wait_for(lambda: _stands_still(count), "the freeze")
+    assert states(person) == {"r1": "frozen"}
+    person.allstop("thaw", "r1")
+
+    assert process.wait(20) == 0
+    assert person.git("show", "allstop/r1:count.txt").splitlines()[-1] == "40"
+
+
+def _stands_still(path):
+    import time
+
+    before = path.read_text()
+    time.sleep(0.3)
+    return path.read_text() == before
+
+
+def test_stop_of_one_run_leaves_the_others(person, slow, mark):
+    person.program("quick", "#!/bin/sh\nsleep 1; echo x >x; echo '<promise>COMPLETE</promise>'\n")
+    person.write(
+        "allstop.toml",
+        (person.repository / "allstop.toml").read_text()
+        + '[agents.quick]\ndriver = "command"\ncommand = ["quick"]\n',
+    )
+    other = person.start("run", "--agent", "quick", "something quick")
+    wait_for(lambda: states(person).get("r2") == "running", "the second run")
+
+    person.allstop("stop", "r1")
+
+    assert slow.wait(10) == 130
+    assert alive(f"sleep {mark}") == []
+    assert other.wait(20) == 0
+
+
+def test_k3_a_dry_run_and_status_never_stop_anything(person, slow, mark):
+    """K3: looking is not stopping."""
+    said = person.allstop("stop", "--dry-run")
+    person.allstop("status")
+    person.allstop()
+
+    assert f"process {slow.pid}" in said
+    assert "would end  r1: process" in said
+    assert len(alive(f"sleep {mark}")) >= 2
+    assert slow.poll() is None
+
+
+def test_stop_with_nothing_running_is_no_error(person):
+    person.agent("true")
+
+    said = person.allstop("stop")
+
+    assert "nothing was running" in said
+    assert "Nothing was held" not in person.allstop("resume")
+    assert "Nothing was held" in person.allstop("resume")
+
+
+def test_sigterm_ends_it_in_order(person, slow, mark):
+    slow.terminate()
+
+    assert slow.wait(10) == 130
+    assert alive(f"sleep {mark}") == []
+    log = person.allstop("log", "r1")
+    assert "cancelled" in log
+    assert os.path.exists(person.repository / ".allstop" / "STOP")

@@ -1,0 +1,122 @@
+"""Both drivers keep the contract, in the real box."""
+
+import pytest
+
+from allstop.adapters.agents.command import CommandAgent
+from allstop.adapters.agents.script import read_script
+from allstop.adapters.agents.scripted import ScriptedAgent
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.processes.probe import make_launcher
+from allstop.ports import Box
+from allstop.testing.agents import AgentContract, Behaviour
+
+BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
+
+SCRIPTS = {
+    Behaviour.SAYS_WORD: '{ say = "zebra" }',
+    Behaviour.WRITES_FILE: '{ write = "made.txt", text = "x" }',
+    Behaviour.FAILS: '{ fail = "exited", message = "out of cheese" }',
+    Behaviour.LIMITED: "{ rate_limit = 30 }",
+    Behaviour.HANGS: f'{{ say = "begun" }}, {{ spawn = "{BEATS}" }}, {{ hang = true }}',
+    Behaviour.FLOODS: '{ flood = 20000000 }, { say = "zebra" }',
+    Behaviour.GARBLES: r"""{ run = 'printf "\377\376"' }, { say = "zebra" }""",
+    Behaviour.ASKS: '{ ask = "make install" }',
+    Behaviour.USES: '{ use = { input = 100, output = 20 } }, { say = "x" }',
+}
+WHOLE = {
+    # a script can't count, but it can be one that fits only the end of the whole prompt
+    Behaviour.ECHOES_LENGTH: """
+[[turn]]
+when = '$(x)`'
+steps = [{ say = "70009" }]
+""",
+    Behaviour.COUNTS: """
+[[turn]]
+steps = [{ say = "turn 1" }]
+[[turn]]
+steps = [{ say = "turn 2" }]
+""",
+}
+
+PROGRAMS = {
+    Behaviour.SAYS_WORD: "echo zebra",
+    Behaviour.ECHOES_LENGTH: "wc -m",
+    Behaviour.WRITES_FILE: "echo x >made.txt",
+    Behaviour.FAILS: "echo out of cheese >&2; exit 3",
+    Behaviour.LIMITED: "echo 'error: 429 Too Many Requests' >&2; exit 1",
+    Behaviour.HANGS: f"echo begun; (trap '' TERM; {BEATS}) & trap '' TERM; while :; do sleep 9; done",
+    Behaviour.FLOODS: "head -c 20000000 /dev/zero | tr '\\0' x; echo; echo zebra",
+    Behaviour.GARBLES: r"printf '\377\376\n'; echo zebra",
+}
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def launcher(tmp_path, anyio_backend):
+    return await make_launcher("auto", tmp_path / "live")
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name in ("home", "work"):
+        (tmp_path / name).mkdir(mode=0o700)
+    return Box(home=str(tmp_path / "home"), workspace=str(tmp_path / "work"))
+
+
+class TestScripted(AgentContract):
+    @pytest.fixture
+    def agents(self, launcher):
+        def agent(behaviour):
+            steps = SCRIPTS.get(behaviour)
+            text = WHOLE.get(behaviour) or f"[[turn]]\nsteps = [{steps}]\n"
+            return ScriptedAgent(
+                read_script(text, "script"), launcher=launcher, clock=SystemClock()
+            )
+
+        return agent
+
+
+class TestCommand(AgentContract):
+    @pytest.fixture(params=["stdin", "file"])
+    def agents(self, request, launcher, tmp_path):
+        def agent(behaviour):
+            program = PROGRAMS.get(behaviour, "echo")
+            script = f'exec 0<"$1"; {program}' if request.param == "file" else program
+            return CommandAgent(
+                ["/bin/sh", "-c", script, "sh"],
+                launcher=launcher,
+                home=str(tmp_path / "home"),
+                prompt=request.param,
+                env={"LC_ALL": "C.UTF-8"},
+            )
+
+        return agent
+
+
+async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
+    """K9: stdin, argument or file."""
+    from allstop.testing.agents import Onlooker, turn
+
+    agent = CommandAgent(
+        ["/bin/echo", "you said:"], launcher=launcher, home=place.home, prompt="arg"
+    )
+
+    result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), Onlooker())
+
+    assert result.text == "you said: two words; $(rm -rf /)\n"
+
+
+async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
+    from allstop.core.moves import FailureKind
+    from allstop.testing.agents import Onlooker, turn
+
+    agent = CommandAgent(["/no/such/program"], launcher=launcher, home=place.home)
+
+    result = await agent.take_turn(turn(place), Onlooker())
+
+    assert result.kind is FailureKind.BAD_REQUEST
+    assert "/no/such/program" in result.message

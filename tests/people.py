@@ -1,0 +1,116 @@
+"""The program as people use it: real repositories, real processes, a home of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+class Person:
+    """Somebody at a terminal, in a repository."""
+
+    def __init__(self, home, repository):
+        self.home = home
+        self.repository = repository
+        self.started = []
+
+    @property
+    def environment(self):
+        return {
+            "HOME": str(self.home),
+            "PATH": f"{self.home}/bin:/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+        }
+
+    def allstop(self, *arguments, code=0, stdin=None):
+        """Run a command to its end; its standard output."""
+        done = self.try_allstop(*arguments, stdin=stdin)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def try_allstop(self, *arguments, stdin=None):
+        return subprocess.run(
+            [sys.executable, "-m", "allstop", *arguments],
+            cwd=self.repository,
+            env=self.environment,
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def start(self, *arguments):
+        """A command that goes on while the person does something else."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "allstop", *arguments],
+            cwd=self.repository,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def git(self, *arguments):
+        return subprocess.run(
+            ["git", "-c", "user.name=P", "-c", "user.email=p@example.invalid", *arguments],
+            cwd=self.repository,
+            env=self.environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+
+    def write(self, name, text):
+        path = self.repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def program(self, name, text):
+        """A program of one's own, on PATH."""
+        path = self.home / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def agent(self, text, **more):
+        """Make `text`, a shell script, the one configured agent."""
+        self.program("my-agent", "#!/bin/sh\n" + text)
+        lines = ["[agents.mine]", 'driver = "command"', 'command = ["my-agent"]']
+        lines += [f"{key} = {value}" for key, value in more.items()]
+        self.write("allstop.toml", "\n".join(lines) + "\n")
+
+    def close(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
+
+
+def wait_for(condition, what, within_s=20.0):
+    until = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until, f"waited too long for: {what}"
+        time.sleep(0.01)
+
+
+def alive(mark):
+    """The processes whose command line contains this mark, ours not counted."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
+            except OSError:
+                continue
+            if mark in line:
+                found.append(line)
+    return found
