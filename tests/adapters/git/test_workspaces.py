@@ -1,0 +1,344 @@
+"""Workspaces: shared clones that only boxed programs touch, whatever an agent does to them."""
+
+import os
+import subprocess
+
+import pytest
+
+from allstop.adapters.git import GitWorkspaces
+from allstop.adapters.git.repository import Repository
+from allstop.adapters.processes.probe import make_launcher
+from allstop.core.moves import Change, Delivered, Failed, FailureKind, WorkspaceOpen
+from allstop.ports import Box, Launch
+from allstop.programs import Tail, run_to_end
+
+ME = ("-c", "user.name=P", "-c", "user.email=p@example.invalid")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def git(folder, *arguments):
+    return subprocess.run(
+        ["git", *ME, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A repository under a home that nobody else may enter."""
+    home = tmp_path / "home"
+    root = home / "project"
+    root.mkdir(parents=True)
+    home.chmod(0o700)
+    git(root, "init", "-q", "-b", "main", ".")
+    (root / "a.txt").write_text("one\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "first")
+    return root
+
+
+class Desk:
+    """Workspaces of one repository, and an agent's hands in them."""
+
+    def __init__(self, root, launcher, workspaces):
+        self.root = root
+        self.launcher = launcher
+        self.workspaces = workspaces
+
+    async def opened(self, name="w", target="main"):
+        result = await self.workspaces.open(name, target, "run")
+        assert isinstance(result, WorkspaceOpen), result
+        return result
+
+    async def agent(self, script, name="w"):
+        """What an agent does: anything, in the box."""
+        out = Tail()
+        launch = Launch(argv=("sh", "-c", script), box=self.workspaces.place(name), label="run")
+        code = await run_to_end(self.launcher, launch, b"", out, lambda live: None)
+        return code, out.text()
+
+    async def kept(self, name="w"):
+        result = await self.workspaces.keep(name, "run")
+        assert isinstance(result, Change), result
+        return result
+
+    async def delivered(self, branch="work", name="w"):
+        result = await self.workspaces.deliver(name, branch, "run")
+        assert isinstance(result, Delivered), result
+        return result
+
+
+async def desk_at(root, tmp_path, links=()):
+    launcher = await make_launcher("auto", tmp_path / "live")
+    assert launcher.isolation.boxed, launcher.isolation.hint
+    repository = Repository(root)
+    folder = root / ".allstop" / "workspaces"
+    folder.mkdir(parents=True)
+    workspaces = GitWorkspaces(
+        repository,
+        folder,
+        launcher=launcher,
+        box=Box(home=""),
+        stores=await repository.object_stores(),
+        links=links,
+    )
+    return Desk(root, launcher, workspaces)
+
+
+@pytest.fixture
+async def desk(root, tmp_path, anyio_backend):
+    return await desk_at(root, tmp_path)
+
+
+async def test_work_is_done_in_a_clone_at_the_repositorys_own_path_and_comes_home(desk):
+    await desk.opened()
+
+    code, said = await desk.agent(
+        "pwd; git log --oneline | wc -l; echo two >>a.txt; echo new >b.txt"
+    )
+    change = await desk.kept()
+    delivered = await desk.delivered()
+
+    assert (code, said.split()) == (0, [str(desk.root), "1"])
+    assert (change.commits, change.files) == (1, 2)
+    assert git(desk.root, "show", "work:a.txt") == "one\ntwo"
+    assert delivered.commit == git(desk.root, "rev-parse", "work") == change.head
+    assert (desk.root / "a.txt").read_text() == "one\n"
+
+
+async def test_a_workspace_is_taken_up_as_it_was_left(desk):
+    first = await desk.opened()
+    await desk.agent("echo half >half.txt")
+    git(desk.root, "commit", "-q", "--allow-empty", "-m", "main has moved on")
+
+    again = await desk.opened()
+    _, said = await desk.agent("cat half.txt")
+
+    assert again == first
+    assert said == "half\n"
+
+
+async def test_one_that_was_never_finished_is_made_again(desk):
+    await desk.opened()
+    tree = desk.root / ".allstop" / "workspaces" / "w"
+    (tree / "meta.json").unlink()
+
+    await desk.opened()
+
+    assert (await desk.agent("git status --short"))[0] == 0
+
+
+async def test_delivering_twice_is_the_same_as_once(desk):
+    await desk.opened()
+    await desk.agent("echo x >x")
+    await desk.kept()
+
+    first = await desk.delivered()
+    second = await desk.delivered()
+
+    assert first == second
+
+
+async def test_a_branch_with_other_commits_is_never_overwritten(desk):
+    await desk.opened()
+    git(desk.root, "branch", "work")
+    git(desk.root, "commit", "-q", "--allow-empty", "-m", "elsewhere")
+    git(desk.root, "branch", "-f", "work", "main")
+    await desk.agent("echo x >x")
+    await desk.kept()
+
+    result = await desk.workspaces.deliver("w", "work", "run")
+
+    assert isinstance(result, Failed)
+    assert result.kind is FailureKind.CONFLICT
+    assert git(desk.root, "rev-parse", "work") == git(desk.root, "rev-parse", "main")
+
+
+async def test_a_branch_that_is_not_there_is_a_clear_failure(desk):
+    result = await desk.workspaces.open("w", "nowhere", "run")
+
+    assert result == Failed(
+        kind=FailureKind.BAD_REQUEST,
+        message="there is no branch 'nowhere' with a commit to start from",
+    )
+
+
+async def test_the_base_survives_the_persons_own_tidying(desk):
+    opened = await desk.opened()
+    git(desk.root, "commit", "-q", "--amend", "-m", "rewritten")
+    git(desk.root, "reflog", "expire", "--expire=now", "--all")
+    git(desk.root, "gc", "-q", "--prune=now")
+
+    await desk.agent("git fsck >/dev/null && echo x >x")
+
+    assert (await desk.kept()).files == 1
+    assert git(desk.root, "cat-file", "-t", opened.base) == "commit"
+
+
+HOSTILE = {
+    "hooks": "printf '#!/bin/sh\\ntouch {canary}\\n' >.git/hooks/post-commit;"
+    " cp .git/hooks/post-commit .git/hooks/pre-commit; chmod +x .git/hooks/*",
+    "fsmonitor": "git config core.fsmonitor 'touch {canary}'",
+    "external diff": "git config diff.external 'touch {canary}'",
+    "filter": "git config filter.x.clean 'touch {canary}; cat'; git config filter.x.smudge 'touch {canary}; cat';"
+    " echo '* filter=x' >.gitattributes",
+    "ssh command": "git config core.sshCommand 'touch {canary}'",
+    "upload pack": "git config uploadpack.packObjectsHook 'touch {canary}'",
+    "alias": "git config alias.bundle '!touch {canary}'",
+    "hooks path": "mkdir h; printf '#!/bin/sh\\ntouch {canary}\\n' >h/post-commit; chmod +x h/*;"
+    " git config core.hooksPath h",
+}
+
+
+@pytest.mark.parametrize("trick", HOSTILE)
+async def test_k15_the_host_runs_nothing_that_an_agent_planted(desk, tmp_path, trick):
+    """K15: whatever runs, runs in the box, where the canary's folder isn't."""
+    canary = tmp_path / "canary"
+    await desk.opened()
+    await desk.agent(HOSTILE[trick].format(canary=canary) + "; echo x >x")
+
+    await desk.kept()
+    await desk.workspaces.candidate("w", "run")
+    await desk.delivered()
+
+    assert not canary.exists()
+
+
+async def test_k15_a_git_file_that_points_elsewhere_brings_nothing_home(desk, tmp_path):
+    """K15: another repository of the person is not imported."""
+    other = tmp_path / "home" / "secret"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main", ".")
+    (other / "secret.txt").write_text("s3cret")
+    git(other, "add", "-A")
+    git(other, "commit", "-q", "-m", "secret")
+    await desk.opened()
+    await desk.agent(f"rm -rf .git; echo 'gitdir: {other}/.git' >.git")
+
+    kept = await desk.workspaces.keep("w", "run")
+    delivered = await desk.workspaces.deliver("w", "work", "run")
+
+    assert isinstance(kept, Failed)
+    assert isinstance(delivered, Failed)
+    assert (
+        "s3cret"
+        not in subprocess.run(
+            ["git", "grep", "s3cret", "--all-match"], cwd=desk.root, capture_output=True, text=True
+        ).stdout
+    )
+
+
+DAMAGE = {
+    "no git folder": "rm -rf .git",
+    "no tree at all": "rm -rf ./* .git",
+    "git folder is a file": "rm -rf .git; echo x >.git",
+    "broken head": "echo rubbish >.git/HEAD",
+    "no objects": "rm -rf .git/objects/info/alternates",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+async def test_a_damaged_workspace_is_told_and_hurts_nobody_else(desk, damage):
+    await desk.opened()
+    await desk.agent(DAMAGE[damage])
+
+    kept = await desk.workspaces.keep("w", "run")
+
+    assert isinstance(kept, Failed)
+    assert "the workspace is damaged" in kept.message
+    assert git(desk.root, "fsck", "--no-dangling") == ""
+    await desk.opened("other")
+
+
+async def test_locks_that_a_killed_git_left_behind_are_no_obstacle(desk):
+    await desk.opened()
+    await desk.agent("echo x >x; touch .git/index.lock")
+
+    assert (await desk.kept()).files == 1
+
+
+async def test_work_on_another_branch_or_a_detached_head_is_work_too(desk):
+    await desk.opened()
+    await desk.agent(
+        "git checkout -q -b mine; echo x >x; git add x; git commit -qm x; git checkout -q --detach"
+    )
+
+    change = await desk.kept()
+    await desk.delivered()
+
+    assert change.files == 1
+    assert git(desk.root, "ls-tree", "--name-only", "work").split() == ["a.txt", "x"]
+
+
+async def test_k19_checks_see_a_clean_clone_of_the_commit_only(desk):
+    """K19: what the agent left lying about, ignored files and caches too, isn't there."""
+    await desk.opened()
+    await desk.agent("echo secret-cache >cache; echo cache >.gitignore; echo x >x; echo y >~/left")
+    await desk.kept()
+
+    place = await desk.workspaces.candidate("w", "run")
+    launch = Launch(argv=("sh", "-c", "ls -A; ls -A ~; git status --short"), box=place, label="run")
+    out = Tail()
+    await run_to_end(desk.launcher, launch, b"", out, lambda live: None)
+
+    assert out.text().split() == [".git", ".gitignore", "a.txt", "x"]
+
+
+async def test_objects_the_box_cannot_read_are_sent_along(root, tmp_path):
+    """A repository written under umask 077, as root."""
+    for folder, _, files in os.walk(root / ".git" / "objects"):
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o400)
+        os.chmod(folder, 0o700)
+    desk = await desk_at(root, tmp_path)
+
+    await desk.opened()
+    await desk.agent("echo x >x")
+
+    assert (await desk.kept()).files == 1
+    assert (await desk.delivered()).branch == "work"
+
+
+async def test_a_repository_that_borrows_objects_itself(root, tmp_path):
+    borrower = tmp_path / "home" / "borrower"
+    git(root.parent, "clone", "-q", "--shared", str(root), str(borrower))
+    desk = await desk_at(borrower, tmp_path)
+
+    await desk.opened()
+    await desk.agent("echo x >x; git log >/dev/null")
+
+    assert (await desk.kept()).files == 1
+    await desk.delivered()
+
+
+async def test_k14_linked_folders_can_be_read_not_changed_and_are_no_work(root, tmp_path):
+    """K14: [workspace] link paths are there, read-only."""
+    (root / "node_modules").mkdir()
+    (root / "node_modules" / "lib.js").write_text("lib")
+    (root / "node_modules").chmod(0o755)
+    desk = await desk_at(root, tmp_path, links=("node_modules", ".venv"))
+    await desk.opened()
+
+    _, said = await desk.agent(
+        "cat node_modules/lib.js; echo evil >node_modules/lib.js || echo kept; git status --short"
+    )
+    await desk.agent("echo x >x")
+    change = await desk.kept()
+
+    assert "lib" in said
+    assert "kept" in said
+    assert (root / "node_modules" / "lib.js").read_text() == "lib"
+    assert change.files == 1
+
+
+async def test_a_tree_with_closed_folders_can_be_removed(desk):
+    await desk.opened()
+    await desk.agent("mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep; ln -s / out")
+
+    desk.workspaces.discard("w")
+
+    assert not (desk.root / ".allstop" / "workspaces" / "w").exists()
+    assert os.path.exists("/usr")
