@@ -95,8 +95,12 @@ def main() -> None:
         floor_wall, floor_cpu = timed(lambda: floor(root / "floor", turns))
         ratio = size(root / "one") / (turns * len(REPLY))
         print(f"Q1  one run: {cpu / turns * 1e3:.3f} ms CPU a turn, {turns / wall:,.0f} turns/s")
-        print(f"    floor:   {floor_cpu / turns * 1e3:.3f} ms CPU a turn, {turns / floor_wall:,.0f} turns/s")
-        print(f"    ratio:   {cpu / floor_cpu:.2f} x the floor's CPU; journal {ratio:.2f} x content")
+        print(
+            f"    floor:   {floor_cpu / turns * 1e3:.3f} ms CPU a turn, {turns / floor_wall:,.0f} turns/s"
+        )
+        print(
+            f"    ratio:   {cpu / floor_cpu:.2f} x the floor's CPU; journal {ratio:.2f} x content"
+        )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         wall, cpu = timed(lambda: anyio.run(drive, root / "many", arguments.runs, 20))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -106,7 +110,7 @@ def main() -> None:
             f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / arguments.runs:.1f} KB a run"
         )
         tenth = 1000
-        first_wall, first = timed(lambda: anyio.run(drive, root / "short", 1, tenth))
+        _, first = timed(lambda: anyio.run(drive, root / "short", 1, tenth))
         _, whole = timed(lambda: anyio.run(drive, root / "long", 1, 10 * tenth))
         _, nine = timed(lambda: anyio.run(drive, root / "nine", 1, 9 * tenth))
         print(f"Q3  last tenth of 10,000 turns / first: {(whole - nine) / first:.2f}")

@@ -90,6 +90,10 @@ class StoreFullError(AllstopError):
     """The disk that holds the store is full: nothing can be written until there is room."""
 
 
+class StoreBusyError(AllstopError):
+    """Another process keeps the store locked: nothing can be written until it lets go."""
+
+
 class StoreBrokenError(AllstopError):
     """The store can't be read or is of another version."""
 
@@ -112,6 +116,7 @@ class Journal(Protocol):
         Raises:
             StaleError: `expect` is given and more has been written since.
             StoreFullError: there is no room.
+            StoreBusyError: another process doesn't let go of the store.
         """
         ...
 

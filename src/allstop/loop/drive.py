@@ -37,13 +37,23 @@ from allstop.loop.steps import (
     unfinished,
     used_so_far,
 )
-from allstop.ports import Clock, Cursor, Entry, Journal, Live, Record, StaleError, StoreFullError
+from allstop.ports import (
+    Clock,
+    Cursor,
+    Entry,
+    Journal,
+    Live,
+    Record,
+    StaleError,
+    StoreBusyError,
+    StoreFullError,
+)
 
 S = TypeVar("S")
 
 CLEANUP_S = 10.0
 NOTES_EVERY_S = 1.0
-FULL_RETRY_S = 1.0
+STORE_RETRY_S = 1.0
 _LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
 
 
@@ -236,9 +246,9 @@ class Drive(Generic[S]):
             while True:
                 try:
                     return await self._deck.journal.append(*entries, expect=expect)
-                except StoreFullError as full:
-                    self._deck.show(self.run, Live("trouble", f"{full.message}: {full.hint}"))
-                    await anyio.sleep(FULL_RETRY_S)
+                except (StoreFullError, StoreBusyError) as trouble:
+                    self._deck.show(self.run, Live("trouble", f"{trouble.message}: {trouble.hint}"))
+                    await anyio.sleep(STORE_RETRY_S)
         finally:
             self._writing = False
 

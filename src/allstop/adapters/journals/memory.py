@@ -24,12 +24,12 @@ class MemoryJournal:
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
         await anyio.lowlevel.checkpoint()
-        if write is not None:
-            if write in self._writes:
-                return
-            self._writes.add(write)
+        if write is not None and write in self._writes:
+            return
         if expect is not None and expect[1:] != (self._last(expect.run), self._last(HELM)):
             raise StaleError(expect.run)
+        if write is not None:
+            self._writes.add(write)
         for run, event in entries:
             self._records.setdefault(run, []).append(Record(run, self._last(run) + 1, event))
         for run in dict.fromkeys(entry.run for entry in entries):
@@ -73,5 +73,5 @@ class MemoryJournal:
 def _head(records: Sequence[Record]) -> Head:
     opened, last = records[0].event, records[-1]
     assert isinstance(opened, Opened), "a run starts with Opened"
-    closed = isinstance(last.event, Closed)
+    closed = any(isinstance(record.event, Closed) for record in reversed(records))
     return Head(last.run, opened.kind, opened.parent, last.seq, opened.at, closed)

@@ -15,10 +15,11 @@ import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
 from allstop.adapters.journals.claims import Claims
+from allstop.adapters.journals.page import Page
 from allstop.adapters.journals.schema import MIGRATIONS, migrate
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.commands import Allstop
-from allstop.core.events import Closed, Commanded, Event, Opened
+from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
 from allstop.core.ids import HELM, RunId, WriteId
 from allstop.ports import (
@@ -29,8 +30,8 @@ from allstop.ports import (
     Head,
     Holder,
     Record,
-    StaleError,
     StoreBrokenError,
+    StoreBusyError,
     StoreFullError,
 )
 
@@ -56,72 +57,6 @@ class _Job:
         self.write = write
         self.error: Exception | None = None
         self.leads = False
-
-
-class _Row:
-    """A run as one transaction knows it."""
-
-    __slots__ = ("closed", "id", "seq", "seq_before")
-
-    def __init__(self, id_: int, seq: int) -> None:
-        self.id = id_
-        self.seq = self.seq_before = seq
-        self.closed = False
-
-
-class _Page:
-    """What one transaction writes; each run's row is read once and written once."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        self._rows: dict[RunId, _Row] = {}
-
-    def row(self, run: RunId) -> _Row:
-        row = self._rows.get(run)
-        if row is None:
-            found = self._db.execute("select id, seq from runs where run = ?", (run,)).fetchone()
-            row = self._rows[run] = _Row(*found) if found else _Row(0, 0)
-        return row
-
-    def add(self, run: RunId, event: Event, encoded: bytes) -> int:
-        row = self.row(run)
-        row.id = row.id or self._add_run(run, event)
-        row.seq += 1
-        row.closed = isinstance(event, Closed)
-        cursor = self._db.execute(
-            "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
-    def turn(self) -> None:
-        """Before the commit: the runs' own rows."""
-        self._db.executemany(
-            "update runs set seq = ?, closed = ? where id = ?",
-            [
-                (row.seq, row.closed, row.id)
-                for row in self._rows.values()
-                if row.seq > row.seq_before
-            ],
-        )
-
-    def written(self) -> dict[RunId, int]:
-        return {run: row.seq for run, row in self._rows.items() if row.seq > row.seq_before}
-
-    def _add_run(self, run: RunId, event: Event) -> int:
-        kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)
-        cursor = self._db.execute(
-            "insert into runs (run, kind, parent, opened_at, seq) values (?, ?, ?, ?, 0)",
-            (run, kind, parent, event.at.isoformat()),
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
-
-def _refusal(page: _Page, expect: Cursor | None) -> Exception | None:
-    if expect is None or expect[1:] == (page.row(expect.run).seq, page.row(HELM).seq):
-        return None
-    return StaleError(expect.run)
 
 
 class SqliteJournal:
@@ -240,18 +175,19 @@ class SqliteJournal:
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(BUSY_S)
         else:
-            _fail(batch, StoreBrokenError("the store is locked by another process that hangs"))
+            hint = "it may hang: `allstop stop` ends it"
+            _fail(batch, StoreBusyError("another process keeps the store locked", hint))
             return
         self._bells.ring()
 
     def _try_commit(self, batch: list[_Job]) -> None:
         """Write the jobs that still fit in one transaction; the others are told why not."""
         self._db.execute("begin immediate")
-        page = _Page(self._db)
+        page = Page(self._db)
         try:
             self._heed_stop_file(page)
             for job in batch:
-                job.error = _refusal(page, job.expect)
+                job.error = page.refusal(job.expect)
                 if job.error is None:
                     self._write(page, job)
             page.turn()
@@ -278,7 +214,7 @@ class SqliteJournal:
             batch = [job for job in batch if job not in spoken]
         _fail(batch, StoreFullError("the disk is full", f"make room for {self.folder}"))
 
-    def _write(self, page: _Page, job: _Job) -> None:
+    def _write(self, page: Page, job: _Job) -> None:
         if job.write is not None:
             cursor = self._db.execute("insert or ignore into writes values (?)", (job.write,))
             if cursor.rowcount == 0:
@@ -290,7 +226,7 @@ class SqliteJournal:
 
     # --- the STOP file ---
 
-    def _heed_stop_file(self, page: _Page) -> None:
+    def _heed_stop_file(self, page: Page) -> None:
         """A STOP file counts like the command: it is on the helm before anything else is written."""
         if not self.sentinel.is_up():
             return

@@ -1,0 +1,56 @@
+"""Q8: how long the command line takes to start. Prints medians; asserts nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROUNDS = 15
+COMMANDS = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    "allstop --version": [sys.executable, "-m", "allstop", "--version"],
+    "allstop --help": [sys.executable, "-m", "allstop", "--help"],
+    "allstop status": [sys.executable, "-m", "allstop", "status"],
+}
+
+
+def measure(argv: list[str], folder: Path) -> tuple[float, float]:
+    walls, cpus = [], []
+    for _ in range(ROUNDS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.perf_counter()
+        subprocess.run(
+            argv,
+            cwd=folder,
+            env=os.environ | {"HOME": str(folder)},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        walls.append(time.perf_counter() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(walls) * 1000, statistics.median(cpus) * 1000
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "demo"
+        subprocess.run(
+            [sys.executable, "-m", "allstop", "demo", "--dir", str(folder)],
+            env=os.environ | {"HOME": name},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        for label, argv in COMMANDS.items():
+            wall, cpu = measure(argv, folder)
+            print(f"Q8  {label:<20} {wall:6.0f} ms, {cpu:6.0f} ms CPU")
+
+
+if __name__ == "__main__":
+    main()

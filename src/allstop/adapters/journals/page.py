@@ -1,0 +1,75 @@
+"""What one transaction of the SQLite journal writes."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from allstop.core.events import Closed, Event, Opened
+from allstop.core.ids import HELM, RunId
+from allstop.ports import Cursor, StaleError
+
+
+class _Row:
+    """A run as one transaction knows it."""
+
+    __slots__ = ("closed", "id", "seq", "seq_before")
+
+    def __init__(self, id_: int, seq: int) -> None:
+        self.id = id_
+        self.seq = self.seq_before = seq
+        self.closed = False
+
+
+class Page:
+    """What one transaction writes; each run's row is read once and written once."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._rows: dict[RunId, _Row] = {}
+
+    def row(self, run: RunId) -> _Row:
+        row = self._rows.get(run)
+        if row is None:
+            found = self._db.execute("select id, seq from runs where run = ?", (run,)).fetchone()
+            row = self._rows[run] = _Row(*found) if found else _Row(0, 0)
+        return row
+
+    def refusal(self, expect: Cursor | None) -> StaleError | None:
+        """Why somebody who expects this may not write."""
+        if expect is None or expect[1:] == (self.row(expect.run).seq, self.row(HELM).seq):
+            return None
+        return StaleError(expect.run)
+
+    def add(self, run: RunId, event: Event, encoded: bytes) -> int:
+        row = self.row(run)
+        row.id = row.id or self._add_run(run, event)
+        row.seq += 1
+        row.closed = isinstance(event, Closed)
+        cursor = self._db.execute(
+            "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def turn(self) -> None:
+        """Before the commit: the runs' own rows."""
+        self._db.executemany(
+            "update runs set seq = ?, closed = ? where id = ?",
+            [
+                (row.seq, row.closed, row.id)
+                for row in self._rows.values()
+                if row.seq > row.seq_before
+            ],
+        )
+
+    def written(self) -> dict[RunId, int]:
+        return {run: row.seq for run, row in self._rows.items() if row.seq > row.seq_before}
+
+    def _add_run(self, run: RunId, event: Event) -> int:
+        kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)
+        cursor = self._db.execute(
+            "insert into runs (run, kind, parent, opened_at, seq) values (?, ?, ?, ?, 0)",
+            (run, kind, parent, event.at.isoformat()),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
