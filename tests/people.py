@@ -1,9 +1,13 @@
 """The program as people use it: real repositories, real processes, a home of its own."""
 
+import fcntl
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -55,6 +59,37 @@ class Person:
         )
         self.started.append(process)
         return process
+
+    def at_terminal(self, *arguments, keys=()):
+        """Run a command on a real terminal; what it showed, and its exit code.
+
+        `keys` are pairs: once the first was shown, the second is typed.
+        """
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "allstop", *arguments],
+            cwd=self.repository,
+            env=self.environment | {"TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        self.started.append(process)
+        os.close(theirs)
+        shown = b""
+        waiting = list(keys)
+        while True:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:
+                break
+            while waiting and waiting[0][0].encode() in shown:
+                os.write(ours, waiting.pop(0)[1].encode())
+        os.close(ours)
+        return shown.decode(errors="replace"), process.wait(20)
 
     def git(self, *arguments):
         return subprocess.run(

@@ -115,6 +115,29 @@ def test_events_come_as_json_lines(person):
     }
 
 
+def test_a_terminal_shows_a_live_line_and_keeps_the_others(person):
+    person.agent("echo thinking hard; sleep 1; " + WORKS)
+
+    shown, code = person.at_terminal("run", "add a line")
+
+    assert code == 0
+    assert "mine takes a turn · " in shown  # the live line
+    assert "thinking hard" in shown
+    assert "r1 is done" in shown
+
+
+def test_k3_ctrl_c_typed_at_the_terminal(person):
+    """K3: once pauses, twice is Allstop."""
+    person.agent("echo begun; sleep 60")
+
+    shown, code = person.at_terminal(
+        "run", "wait", keys=[("begun", "\x03"), ("Ctrl-C again", "\x03")]
+    )
+
+    assert code == 130
+    assert "ALLSTOP" in shown
+
+
 def test_k11_the_agent_gets_a_clean_environment_and_a_home_of_its_own(person):
     """K11: what the person has in the environment is not the agent's."""
     person.agent(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -16,6 +16,9 @@ from allstop.core.plain import one_line
 from allstop.core.run import RunState
 from allstop.core.views import describe, lines
 from allstop.ports import Live, Record
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Screen(Protocol):
@@ -80,40 +83,45 @@ class JsonScreen(PlainScreen):
 
 
 class TerminalScreen(PlainScreen):
-    """Lines above, and below them one line that lives: what is being done, for how long."""
+    """Lines above, and below them one line that lives: what is being done, and for how long."""
 
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
-        from rich.status import Status
+        from rich.live import Live as LiveDisplay
+        from rich.spinner import Spinner
 
         self._console = Console(highlight=False)
-        self._status = Status("starting", console=self._console, spinner="dots")
-        self._doing = "starting"
+        self._spinner = Spinner("dots")
+        self._doing = "starts"
+        self._used = ""
         self._words = ""
+        self._since = self._console.get_time()
+        self._live = LiveDisplay(
+            console=self._console,
+            get_renderable=self._line,
+            refresh_per_second=8,
+            transient=True,
+        )
 
     def __enter__(self) -> Screen:
-        self._status.start()
+        self._live.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._status.stop()
+        self._live.stop()
 
     def records(self, batch: Sequence[Record], state: RunState[Any] | None) -> None:
         super().records(batch, state)
         if state is not None:
-            move = state.open_move
-            used = f"{state.tally.turns} turns, {state.tally.tokens:,} tokens"
-            self._doing = f"{describe(move.move) if move else 'thinking'} · {used}"
+            self._doing = describe(state.open_move.move) if state.open_move else "waits"
+            self._used = f"{state.tally.turns} turns, {state.tally.tokens:,} tokens"
             self._words = ""
-            self._update()
+            self._since = self._console.get_time()
 
     def live(self, run: RunId, live: Live) -> None:
         super().live(run, live)
-        words = one_line(live.text[-400:], 80)
-        if words:
-            self._words = words
-            self._update()
+        self._words = one_line(live.text[-400:], 60) or self._words
 
     def note(self, text: str) -> None:
         if text:
@@ -124,8 +132,12 @@ class TerminalScreen(PlainScreen):
             style = {"✗": "red", "✓": "green", "■": "bold"}.get(line.mark, "")
             self._console.print(as_text(line), markup=False, style=style)
 
-    def _update(self) -> None:
-        from rich.markup import escape
+    def _line(self) -> RenderableType:
+        from rich.text import Text
 
-        said = f"  [dim]{escape(self._words)}[/dim]" if self._words else ""
-        self._status.update(f"{escape(self._doing)}{said}")
+        seconds = self._console.get_time() - self._since
+        line = Text(f"{self._doing} · {seconds:.0f} s · {self._used}", no_wrap=True)
+        line.append(f"  {self._words}", style="dim")
+        line.overflow = "ellipsis"
+        self._spinner.update(text=line)
+        return self._spinner

@@ -162,13 +162,17 @@ def outcome_of(result: Result) -> str:
 
 
 def _words(text: str) -> str:
-    """What was said, with a signal spelled out and put first: it matters most."""
+    """The last line of what was said, after the signal if it ended with one."""
     said = read_signal(text)
     if said.signal is Signal.NONE:
-        return one_line(text) or "(no words)"
-    before = one_line(text.rstrip().rpartition("\n")[0])
+        return _last_line(text) or "(no words)"
+    before = _last_line(text.rstrip().rpartition("\n")[0])
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
+
+
+def _last_line(text: str) -> str:
+    return one_line(text.rstrip().rpartition("\n")[2])
 
 
 def _used(tokens: int) -> str:
@@ -196,7 +200,10 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case ThreadOpened(thread=thread):
             return [Line(at, " ", f"conversation {one_line(thread)}")]
         case Noted(items=items):
-            return [Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}") for item in items]
+            return [
+                Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}")
+                for item in items
+            ]
         case Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
         case MoveEnded(result=result):

@@ -56,6 +56,14 @@ class JournalContract:
         ]
         assert heads[0].opened_at == NOW
 
+    async def test_a_run_that_is_closed_stays_closed_whatever_is_said_later(
+        self, journal: Journal
+    ) -> None:
+        await journal.append(Entry(A, OPENED), Entry(A, Closed(at=NOW, outcome=Outcome.DONE)))
+        await journal.append(Entry(A, _said("too late")))
+
+        assert [(h.seq, h.closed) for h in await journal.heads()] == [(3, True)]
+
     async def test_numbers_have_no_gaps_when_many_write_at_once(self, journal: Journal) -> None:
         async with anyio.create_task_group() as group:
             for number in range(60):
@@ -111,6 +119,23 @@ class JournalContract:
         await journal.append(Entry(A, PAUSED), write=WriteId("w2"))
 
         assert [r.seq for r in await journal.read(A)] == [1, 2, 3]
+
+    async def test_a_write_that_was_refused_may_be_tried_again(self, journal: Journal) -> None:
+        await journal.append(Entry(A, OPENED))
+        with pytest.raises(StaleError):
+            await journal.append(Entry(A, PAUSED), expect=Cursor(A, 0, 0), write=WriteId("w1"))
+        await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 0), write=WriteId("w1"))
+
+        assert [r.event for r in await journal.read(A)] == [OPENED, PAUSED]
+
+    async def test_a_conditional_write_whose_answer_was_lost_may_be_repeated(
+        self, journal: Journal
+    ) -> None:
+        """It expects what was there before itself, and is not told that it came too late."""
+        for _ in range(2):
+            await journal.append(Entry(A, OPENED), expect=Cursor(A, 0, 0), write=WriteId("w1"))
+
+        assert [r.seq for r in await journal.read(A)] == [1]
 
     async def test_whoever_listens_is_told(self, journal: Journal) -> None:
         heard: list[tuple[RunId, int]] = []

@@ -14,10 +14,10 @@ class _Row:
 
     __slots__ = ("closed", "id", "seq", "seq_before")
 
-    def __init__(self, id_: int, seq: int) -> None:
+    def __init__(self, id_: int, seq: int, closed: int) -> None:
         self.id = id_
         self.seq = self.seq_before = seq
-        self.closed = False
+        self.closed = bool(closed)  # and stays so: what is said later opens nothing
 
 
 class Page:
@@ -30,8 +30,8 @@ class Page:
     def row(self, run: RunId) -> _Row:
         row = self._rows.get(run)
         if row is None:
-            found = self._db.execute("select id, seq from runs where run = ?", (run,)).fetchone()
-            row = self._rows[run] = _Row(*found) if found else _Row(0, 0)
+            sql = "select id, seq, closed from runs where run = ?"
+            row = self._rows[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0, 0)))
         return row
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
@@ -44,7 +44,7 @@ class Page:
         row = self.row(run)
         row.id = row.id or self._add_run(run, event)
         row.seq += 1
-        row.closed = isinstance(event, Closed)
+        row.closed = row.closed or isinstance(event, Closed)
         cursor = self._db.execute(
             "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
         )

@@ -43,16 +43,20 @@ BUSY_TRIES = 250
 """Another process holds the file for this long at most before we give up: about five seconds."""
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 class _Job:
     """One append on its way to the disk."""
 
-    __slots__ = ("done", "entries", "error", "expect", "leads", "write")
+    __slots__ = ("done", "encoded", "entries", "error", "expect", "leads", "write")
     done: anyio.Event  # only for those who wait
 
     def __init__(
         self, entries: Sequence[Entry], expect: Cursor | None, write: WriteId | None
     ) -> None:
         self.entries = entries
+        self.encoded = [_encode(entry.event) for entry in entries]  # its own trouble if it can't
         self.expect = expect
         self.write = write
         self.error: Exception | None = None
@@ -74,7 +78,6 @@ class SqliteJournal:
         self._db = _connect(folder / "journal.db", migrations)
         self._bells = Bells(folder / "bells")
         self._claims = Claims(folder / "locks", clock)
-        self._encode = msgspec.json.Encoder().encode
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
         self._leading = False
@@ -113,6 +116,8 @@ class SqliteJournal:
             await self._commit(batch)
         except sqlite3.Error as error:
             _fail(batch, _broken(error))
+        except StoreBrokenError as error:
+            _fail(batch, error)
         finally:
             for job in batch:
                 if job is not leader:
@@ -187,12 +192,13 @@ class SqliteJournal:
         try:
             self._heed_stop_file(page)
             for job in batch:
-                job.error = page.refusal(job.expect)
-                if job.error is None:
+                repeated = job.write is not None and self._is_written(job.write)
+                job.error = None if repeated else page.refusal(job.expect)
+                if job.error is None and not repeated:
                     self._write(page, job)
             page.turn()
             self._db.execute("commit")
-        except sqlite3.Error as error:
+        except Exception as error:
             with suppress(sqlite3.Error):
                 self._db.execute("rollback")
             self._told_pos = min(self._told_pos, self._last_pos())
@@ -216,13 +222,15 @@ class SqliteJournal:
 
     def _write(self, page: Page, job: _Job) -> None:
         if job.write is not None:
-            cursor = self._db.execute("insert or ignore into writes values (?)", (job.write,))
-            if cursor.rowcount == 0:
-                return
-        for run, event in job.entries:
-            pos = page.add(run, event, self._encode(event))
+            self._db.execute("insert into writes values (?)", (job.write,))
+        for (run, event), encoded in zip(job.entries, job.encoded, strict=True):
+            pos = page.add(run, event, encoded)
             if pos == self._told_pos + 1:
                 self._told_pos = pos
+
+    def _is_written(self, write: WriteId) -> bool:
+        sql = "select 1 from writes where id = ?"
+        return self._db.execute(sql, (write,)).fetchone() is not None
 
     # --- the STOP file ---
 
@@ -235,7 +243,7 @@ class SqliteJournal:
             " where r.run = ? and e.seq > ? order by e.seq",
             (HELM, self._helm_seq),
         ).fetchall():
-            self._helm, self._helm_seq = steer(self._helm, self._decode(event)), seq
+            self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
         if self._helm.hold is not Hold.STOPPED:
             stop = Commanded(at=self._clock.now(), command=Allstop(), by=self.sentinel.why())
             self._write(page, _Job((Entry(HELM, stop),), None, None))
