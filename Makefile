@@ -1,0 +1,54 @@
+# Everything is installed into .venv from the lock files in requirements/.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak docs lock clean
+
+PYTHON ?= python3
+export PYTHON
+BIN := .venv/bin
+SCRIPTS := tools/reference tools/requirements tools/tally
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+demo: ## a scripted agent at work on a sample repository: no keys, no network
+	@tools/environment run
+	@tools/system-packages git
+	@$(BIN)/allstop demo
+
+test: ## the whole test suite; ARGS="-k stop" goes to pytest
+	@tools/environment dev
+	@tools/system-packages git bwrap setpriv prlimit
+	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
+
+check: ## format, lint, types, imports, requirements
+	@tools/environment dev
+	@$(BIN)/ruff format --quiet --check . $(SCRIPTS) >.venv/format.log || { grep -e "-->" .venv/format.log; echo "not formatted; run: $(BIN)/ruff format . $(SCRIPTS)"; exit 1; }
+	@$(BIN)/ruff check --quiet --output-format concise . $(SCRIPTS)
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --scripts-are-modules $(SCRIPTS)
+	@$(BIN)/lint-imports --no-logo >.venv/imports.log || { cat .venv/imports.log; exit 1; }
+	@$(BIN)/python tools/requirements
+	@echo 'all checks pass'
+
+bench: ## every benchmark, one after the other
+	@tools/environment dev
+	@tools/system-packages git bwrap setpriv prlimit
+	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+soak: ## the long forms of the fault suites; takes hours
+	@tools/environment dev
+	@tools/system-packages git bwrap setpriv prlimit
+	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \
+	  tools/suite -o timeout=14400 $(ARGS)
+
+docs: ## write the generated pages of docs/reference again
+	@tools/environment dev
+	@$(BIN)/python tools/reference
+
+lock: ## write requirements/*.txt again; UPGRADE=1 takes the newest versions
+	@tools/environment lock
+	@tools/lock $(if $(UPGRADE),--upgrade)
+
+clean: ## remove .venv, caches and build output
+	@rm -rf .venv .grimp_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,157 @@
+"""Rules for the pages: what they show must exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import allstop
+from allstop.adapters.agents.script import Step, read_script
+from allstop.core.moves import FailureKind
+from allstop.settings import Environment, load
+from project import tree
+
+PLANS = {"ROADMAP.md", "CHANGELOG.md", "docs/requirements.md"}
+"""Pages that also speak of what isn't there yet."""
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
+TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z-]*)", re.MULTILINE)
+ENDS_A_COMMAND = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>"}
+
+
+def targets() -> set[str]:
+    return set(TARGET.findall(tree.text(tree.ROOT / "Makefile")))
+
+
+def code_of(page: Path) -> str:
+    """What a page tells people to type: shell blocks, and code within sentences."""
+    words = tree.text(page)
+    return "\n".join([*tree.blocks(words, "", "sh", "bash", "console"), *tree.inline(words)])
+
+
+def commands_in(code: str) -> Iterator[tuple[str, ...]]:
+    """The arguments of every `allstop …` in it."""
+    for line in code.splitlines():
+        command = line.strip().removeprefix("$ ")
+        if re.match(r"allstop(\s|$)", command):
+            yield tuple(_until_the_end(command))
+
+
+def _until_the_end(command: str) -> Iterator[str]:
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    for word in list(lexer)[1:]:
+        if word in ENDS_A_COMMAND:
+            return
+        yield word
+
+
+def shown_commands() -> list[tuple[str, ...]]:
+    pages = [page for page in tree.pages() if tree.name(page) not in PLANS]
+    return sorted({command for page in pages for command in commands_in(code_of(page))})
+
+
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [
+        ("$ allstop stop", [("stop",)]),
+        ("allstop run \"fix it\" --parallel 2  # a note", [("run", "fix it", "--parallel", "2")]),
+        ("allstop log RUN | tail", [("log", "RUN")]),
+        ("allstop", [()]),
+        ("allstop.toml\n.allstop/STOP\npip install allstop", []),
+    ],
+)  # fmt: skip
+def test_commands_are_found_in_code(code, commands):
+    assert list(commands_in(code)) == commands
+
+
+@pytest.mark.parametrize("command", shown_commands(), ids=" ".join)
+def test_every_command_a_page_shows_exists_with_its_options(command):
+    asked = subprocess.run(
+        [sys.executable, "-m", "allstop", *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert asked.returncode == 0, asked.stderr
+    assert "Usage:" in asked.stdout
+
+
+@pytest.mark.parametrize("page", tree.pages(), ids=tree.name)
+def test_every_make_target_a_page_shows_exists(page):
+    assert set(MAKE.findall(code_of(page))) <= targets()
+
+
+def test_the_readme_shows_how_to_see_it_and_how_to_test_it():
+    shown = MAKE.findall(code_of(tree.ROOT / "README.md"))
+
+    assert {"demo", "test"} <= set(shown)
+
+
+@pytest.mark.parametrize("page", tree.pages(), ids=tree.name)
+def test_every_link_to_a_file_leads_somewhere(page):
+    links = [link for link in LINK.findall(tree.text(page)) if "://" not in link]
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_page_of_the_documentation_is_on_its_map():
+    index = tree.ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in LINK.findall(tree.text(index))}
+    pages = {page for page in tree.pages() if tree.name(page).startswith("docs/")}
+
+    assert {tree.name(page) for page in pages - linked} == {"docs/index.md"}
+
+
+def test_the_changelog_knows_the_current_version():
+    headings = re.findall(r"^## \[?([^\]\s]+)\]?", tree.text(tree.ROOT / "CHANGELOG.md"), re.MULTILINE)  # fmt: skip
+
+    assert allstop.__version__ in headings
+
+
+@pytest.mark.parametrize("page", ["settings", "commands"])
+def test_the_generated_pages_are_up_to_date(page):
+    checked = subprocess.run(
+        [sys.executable, tree.ROOT / "tools" / "reference", "--check", page],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def toml_blocks() -> list[tuple[str, str]]:
+    return [
+        (f"{tree.name(page)}-{number}", block)
+        for page in tree.pages()
+        for number, block in enumerate(tree.blocks(tree.text(page), "toml"), start=1)
+    ]
+
+
+@pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in toml_blocks()])
+def test_every_settings_file_and_script_a_page_shows_is_valid(block, tmp_path):
+    if "[[turn]]" in block:
+        assert read_script(block, "the page's script").turns
+    else:
+        (tmp_path / "allstop.toml").write_text(block, encoding="utf-8")
+
+        assert load(Environment(home=tmp_path / "home"), repository=tmp_path).settings
+
+
+def test_the_page_of_scripts_knows_every_step_and_every_failure():
+    page = tree.text(tree.ROOT / "docs" / "reference" / "scripted.md")
+    verbs = [kind.__struct_fields__[0] for kind in get_args(Step)]
+
+    assert [verb for verb in verbs if f"`{{ {verb} = " not in page] == []
+    assert [kind for kind in FailureKind if f"`{kind}`" not in page] == []
