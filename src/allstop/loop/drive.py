@@ -85,7 +85,7 @@ class Drive(Generic[S]):
         self._deck = deck
         self._seq = self._heard = seq
         self._writing = False
-        self._scope: anyio.CancelScope | None = None  # of the move that is under way
+        self.at_work = False  # whether a move is being carried out
         self._stops_then = 0  # the helm's epoch when it began
         self._frozen = False
         self._ticket: anyio.Event | None = None  # for a slot to take a turn in
@@ -104,11 +104,6 @@ class Drive(Generic[S]):
     ) -> Drive[S]:
         state = runs.fold(pilot, (record.event for record in records))
         return cls(run, pilot, deck, state, records[-1].seq)
-
-    @property
-    def at_work(self) -> bool:
-        """Whether a move is being carried out."""
-        return self._scope is not None
 
     @property
     def behind(self) -> bool:
@@ -151,10 +146,10 @@ class Drive(Generic[S]):
         """Take in what was said while a move is under way."""
         await self._catch_up()
         helm = self._deck.bridge.helm
-        if self._scope is None:
+        if not self.at_work:
             return
         if runs.must_cut(self.state, helm, self._stops_then):
-            self._scope.cancel()
+            self._deck.hands.cut(self.run)
         elif runs.is_frozen(self.state, helm) is not self._frozen:
             self._frozen = not self._frozen
             hands = self._deck.hands
@@ -264,16 +259,13 @@ class Drive(Generic[S]):
     # --- doing ---
 
     async def _carry_out(self, move: Work) -> Result:
-        result: Result | None = None
-        with anyio.CancelScope() as scope:
-            self._scope = scope
-            try:
-                if self.behind or self._deck.bridge.helm.stops > self._stops_then:
-                    await self.heed()
-                result = await self._perform(move)
-            finally:
-                self._scope = None
-                self._frozen = False
+        self.at_work = True
+        try:
+            if self.behind or self._deck.bridge.helm.stops > self._stops_then:
+                await self.heed()
+            result = await self._perform(move)
+        finally:
+            self.at_work = self._frozen = False
         result = result or unfinished(move, FailureKind.CANCELLED)
         self._release(spent(result))
         if isinstance(move, TakeTurn):
@@ -281,9 +273,12 @@ class Drive(Generic[S]):
             self._has_slot()  # line up again at once: others who wait come first, none who don't
         return result
 
-    async def _perform(self, move: Work) -> Result:
-        state = self.state
+    async def _perform(self, move: Work) -> Result | None:
+        """None when it was cut."""
+        state, helm = self.state, self._deck.bridge.helm
         assert state.open_move is not None, "it was written before it is done"
+        if runs.must_cut(state, helm, self._stops_then):
+            return None
         left_s = brakes.seconds_left(
             state.limits, state.tally, state.opened.at, state.open_move.started_at
         )

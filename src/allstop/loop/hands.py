@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import assert_never
 
 from msgspec.structs import replace as with_
@@ -43,13 +44,33 @@ class Hands:
         self._launcher = launcher
         self._patience: dict[RunId, Patience] = {}
 
-    async def perform(self, run: RunId, move: Work, watch: Watch, within_s: float) -> Result:
-        """Do it, within a time that the run's own limits give; cancelling ends what was started."""
+    async def perform(self, run: RunId, move: Work, watch: Watch, within_s: float) -> Result | None:
+        """Do it, within a time that the run's own limits give; None when it was cut.
+
+        Cancelling ends what was started.
+        """
+        patience = self._patience[run] = _patience_for(move, within_s)
+        result: Result | None = None
+        try:
+            with patience:
+                result = await self._do(run, move, _Heard(watch, patience))
+            if patience.ran_out and not patience.was_cut:
+                result = await self._after_time(run, move, patience, within_s)
+        finally:
+            del self._patience[run]
+        return result
+
+    def cut(self, run: RunId) -> None:
+        """End what is being done for this run, now."""
+        if run in self._patience:
+            self._patience[run].cut()
+
+    async def _do(self, run: RunId, move: Work, watch: _Heard) -> Result:
         match move:
             case TakeTurn():
-                return await self._take_turn(run, move, watch, within_s)
+                return await self._take_turn(run, move, watch)
             case RunChecks():
-                return await self._run_checks(run, move, watch, within_s)
+                return await self._run_checks(run, move, watch)
             case OpenWorkspace():
                 return await self._workspaces.open(move.workspace, move.target, run)
             case Deliver():
@@ -57,6 +78,18 @@ class Hands:
             case Spawn():
                 raise AssertionError("the drive itself opens child runs")
         assert_never(move)
+
+    async def _after_time(
+        self, run: RunId, move: Work, patience: Patience, within_s: float
+    ) -> Result | None:
+        """A turn that ran out of time may have left work behind."""
+        failed = _ran_out(patience, move, within_s)
+        if not isinstance(move, TakeTurn) or move.workspace is None:
+            return failed
+        again = self._patience[run] = Patience(math.inf)
+        with again:
+            return await self._keep(run, move.workspace, failed)
+        return None
 
     async def freeze(self, run: RunId) -> None:
         if run in self._patience:
@@ -68,7 +101,7 @@ class Hands:
         if run in self._patience:
             self._patience[run].release()
 
-    async def _take_turn(self, run: RunId, move: TakeTurn, watch: Watch, within_s: float) -> Result:
+    async def _take_turn(self, run: RunId, move: TakeTurn, watch: _Heard) -> Result:
         if (agent := self._agents.get(move.agent)) is None:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"no agent named {move.agent!r}")
         turn = Turn(
@@ -79,17 +112,11 @@ class Hands:
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
         )
-        patience = Patience(min(move.timeout_s, within_s), move.idle_s)
-        self._patience[run] = patience
-        result: TurnDone | Failed | None = None
-        try:
-            with patience:
-                result = await agent.take_turn(turn, _Heard(watch, patience))
-        finally:
-            del self._patience[run]
-        if result is None:
-            result = _ran_out(patience, move, within_s)
-        return result if move.workspace is None else await self._keep(run, move.workspace, result)
+        result = await agent.take_turn(turn, watch)
+        if move.workspace is None:
+            return result
+        watch.patience.relax()  # the agent's time is over
+        return await self._keep(run, move.workspace, result)
 
     async def _keep(self, run: RunId, workspace: str, result: TurnDone | Failed) -> Result:
         """What the agent left uncommitted is its work too, also when it failed."""
@@ -98,19 +125,10 @@ class Hands:
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
 
-    async def _run_checks(
-        self, run: RunId, move: RunChecks, watch: Watch, within_s: float
-    ) -> Result:
-        patience = Patience(within_s)
-        done: Result | None = None
-        with patience:
-            place = await self._workspaces.candidate(move.workspace, run)
-            if isinstance(place, Failed):
-                return place
-            done = await self._check_all(run, move, place, watch)
-        return done or Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
-
-    async def _check_all(self, run: RunId, move: RunChecks, place: Box, watch: Watch) -> ChecksDone:
+    async def _run_checks(self, run: RunId, move: RunChecks, watch: _Heard) -> Result:
+        place = await self._workspaces.candidate(move.workspace, run)
+        if isinstance(place, Failed):
+            return place
         results: list[CheckResult] = []
         for check in move.checks:
             result = await self._run_check(run, check, place, watch)
@@ -120,15 +138,13 @@ class Hands:
                 break
         return ChecksDone(results=tuple(results))
 
-    async def _run_check(self, run: RunId, check: Check, place: Box, watch: Watch) -> CheckResult:
+    async def _run_check(self, run: RunId, check: Check, place: Box, watch: _Heard) -> CheckResult:
         patience = Patience(check.timeout_s)
-        self._patience[run] = patience
+        watch.patience.inner = patience
         result: CheckResult | None = None
-        try:
-            with patience:
-                result = await self._checks.run(check, place, run, watch.live)
-        finally:
-            del self._patience[run]
+        with patience:
+            result = await self._checks.run(check, place, run, watch.live)
+        watch.patience.inner = None
         if result is not None:
             return result
         return CheckResult(
@@ -142,6 +158,12 @@ class Hands:
         )
 
 
+def _patience_for(move: Work, within_s: float) -> Patience:
+    if isinstance(move, TakeTurn):
+        return Patience(min(move.timeout_s, within_s), move.idle_s)
+    return Patience(within_s)
+
+
 def verdict(result: CheckResult) -> str:
     if result.passed:
         return f"✓ {result.name} passed ({result.seconds:.0f}s)"
@@ -150,7 +172,9 @@ def verdict(result: CheckResult) -> str:
     return f"✗ {result.name} failed with exit code {result.code} ({result.seconds:.0f}s)"
 
 
-def _ran_out(patience: Patience, move: TakeTurn, within_s: float) -> Failed:
+def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:
+    if not isinstance(move, TakeTurn):
+        return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
     if patience.stalled:
         message = f"no sign of life for {move.idle_s:g} s"
         return Failed(kind=FailureKind.STALLED, message=message)
@@ -163,22 +187,22 @@ class _Heard:
 
     def __init__(self, watch: Watch, patience: Patience) -> None:
         self._watch = watch
-        self._patience = patience
+        self.patience = patience
 
     def live(self, live: Live) -> None:
-        self._patience.touch()
+        self.patience.touch()
         self._watch.live(live)
 
     async def opened(self, thread: str) -> None:
         await self._watch.opened(thread)
 
     async def saw(self, item: Item) -> None:
-        self._patience.touch()
+        self.patience.touch()
         await self._watch.saw(item)
 
     async def ask(self, ask: Ask) -> bool:
-        self._patience.hold()  # a person's time to think is not the agent's silence
+        self.patience.hold()  # a person's time to think is not the agent's silence
         try:
             return await self._watch.ask(ask)
         finally:
-            self._patience.release()
+            self.patience.release()

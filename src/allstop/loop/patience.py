@@ -18,6 +18,8 @@ class Patience:
         self._heard_at = self._since
         self._holds = 0
         self._scope = anyio.CancelScope()
+        self.was_cut = False
+        self.inner: Patience | None = None  # of a part of the work, held together with this
 
     def __enter__(self) -> Patience:
         """Cuts off what is inside when a deadline passes; then `ran_out` is true."""
@@ -42,21 +44,35 @@ class Patience:
         """Whether it was the silence that was too long, rather than the whole."""
         return self._heard_at + self._idle_s <= self._since + self._left_s
 
+    def cut(self) -> None:
+        """End the work now."""
+        self.was_cut = True
+        self._scope.cancel()
+
+    def relax(self) -> None:
+        """No deadline any more; it can still be cut."""
+        self._left_s = self._idle_s = math.inf
+        self._set()
+
     def touch(self) -> None:
         """A sign of life."""
-        if self._idle_s is not math.inf:
+        if self._idle_s != math.inf:
             self._heard_at = anyio.current_time()
             self._set()
 
     def hold(self) -> None:
         """Stop the clocks. Holds are counted: every one needs its own `release`."""
         self._holds += 1
+        if self.inner:
+            self.inner.hold()
         if self._holds == 1:
             self._left_s -= anyio.current_time() - self._since
             self._set()
 
     def release(self) -> None:
         self._holds -= 1
+        if self.inner:
+            self.inner.release()
         if self._holds == 0:
             self._since = self._heard_at = anyio.current_time()
             self._set()

@@ -112,6 +112,8 @@ class TaskPilot:
         spec = state.spec
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note)
+        if state.wait_until is not None and brief.now < state.wait_until:
+            return Wait(reason="tries again later", until=state.wait_until)
         if spec.target is not None and not state.base:
             return OpenWorkspace(workspace=spec.task, target=spec.target)
         if state.said.signal is Signal.PENDING:
@@ -135,8 +137,6 @@ def _completing(state: TaskState) -> Move:
 
 def _turn(state: TaskState, brief: Brief) -> Move:
     spec = state.spec
-    if state.wait_until is not None and brief.now < state.wait_until:
-        return Wait(reason="tries again later", until=state.wait_until)
     agent = roster.pick(state.roster, brief.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
@@ -212,7 +212,8 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return state
     if failed.kind in LIMITED:
         wait = LIMIT_WAITS.delay(state.limits + 1, state.spec.task)
-        held = roster.hold(state.roster, state.agent, failed.retry_at or at + wait)
+        told = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
+        held = roster.hold(state.roster, state.agent, told)
         return replace(state, roster=held, limits=state.limits + 1)
     if failed.kind in AGAIN and state.failures < state.spec.backoff.retries:
         attempt = state.failures + 1

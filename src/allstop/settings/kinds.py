@@ -117,12 +117,13 @@ def _in(value: float, bounds: IntType | FloatType) -> bool:
 
 
 def _range(bounds: IntType | FloatType) -> str:
-    least = f" above {bounds.gt:,}" if bounds.ge is None else f" from {bounds.ge:,}"
-    if bounds.le is None:
-        return "" if bounds.ge is bounds.gt else least
-    return (
-        f"{least} to {bounds.le:,}" if bounds.ge is not None else f"{least}, at most {bounds.le:,}"
-    )
+    if bounds.ge is not None:
+        return f" from {bounds.ge:,}" + (f" to {bounds.le:,}" if bounds.le is not None else "")
+    parts = [
+        f" above {bounds.gt:,}" if bounds.gt is not None else "",
+        f" at most {bounds.le:,}" if bounds.le is not None else "",
+    ]
+    return ",".join(part for part in parts if part)
 
 
 def _is_text(value: str, kind: StrType) -> bool:

@@ -16,7 +16,16 @@ from allstop.settings.texts import read_text
 
 PREFIX = "ALLSTOP_"
 
-NOT_SETTINGS = frozenset({"ALLSTOP_PORT", "ALLSTOP_WEB", "ALLSTOP_CHROMIUM", "ALLSTOP_HOME"})
+NOT_SETTINGS = frozenset(
+    {
+        "ALLSTOP_CHROMIUM",
+        "ALLSTOP_HOME",
+        "ALLSTOP_KILLS",
+        "ALLSTOP_PORT",
+        "ALLSTOP_SEEDS",
+        "ALLSTOP_WEB",
+    }
+)
 """Variables of this program that mean something else."""
 
 _OTHER_NAMES = {

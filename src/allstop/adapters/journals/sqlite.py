@@ -49,8 +49,7 @@ _encode = msgspec.json.Encoder().encode
 class _Job:
     """One append on its way to the disk."""
 
-    __slots__ = ("done", "encoded", "entries", "error", "expect", "leads", "write")
-    done: anyio.Event  # only for those who wait
+    __slots__ = ("encoded", "entries", "error", "expect", "is_done", "write")
 
     def __init__(
         self, entries: Sequence[Entry], expect: Cursor | None, write: WriteId | None
@@ -60,7 +59,7 @@ class _Job:
         self.expect = expect
         self.write = write
         self.error: Exception | None = None
-        self.leads = False
+        self.is_done = False
 
 
 class SqliteJournal:
@@ -80,11 +79,12 @@ class SqliteJournal:
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
-        self._leading = False
+        self._committed: anyio.Event | None = None  # of the commit that is under way
         self._ears: list[Ear] = []
         self._told_pos = self._last_pos()  # everything up to here is known to the ears
         self._helm = Helm()
         self._helm_seq = 0
+        self._has_reserve = False
         self._keep_reserve()
 
     def close(self) -> None:
@@ -97,19 +97,17 @@ class SqliteJournal:
         await anyio.lowlevel.checkpoint_if_cancelled()
         job = _Job(entries, expect, write)
         self._queue.append(job)
-        if self._leading:
-            job.done = anyio.Event()
-            with anyio.CancelScope(shield=True):
-                await job.done.wait()
-        else:
-            self._leading = job.leads = True
-        if job.leads:
-            await self._lead(job)
+        while not job.is_done:
+            if self._committed is None:
+                await self._lead()
+            else:
+                await _unless_cancelled(self._committed)
         if job.error is not None:
             raise job.error
 
-    async def _lead(self, leader: _Job) -> None:
-        """Commit everything that waits, then hand over to the first who came meanwhile."""
+    async def _lead(self) -> None:
+        """Commit everything that waits, and wake those who do."""
+        committed = self._committed = anyio.Event()
         await anyio.lowlevel.cancel_shielded_checkpoint()  # others who are ready may join
         batch, self._queue = self._queue, []
         try:
@@ -120,13 +118,9 @@ class SqliteJournal:
             _fail(batch, error)
         finally:
             for job in batch:
-                if job is not leader:
-                    job.done.set()
-            if self._queue:
-                self._queue[0].leads = True
-                self._queue[0].done.set()
-            else:
-                self._leading = False
+                job.is_done = True
+            self._committed = None
+            committed.set()
 
     async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
         rows = self._query(
@@ -183,6 +177,8 @@ class SqliteJournal:
             hint = "it may hang: `allstop stop` ends it"
             _fail(batch, StoreBusyError("another process keeps the store locked", hint))
             return
+        if not self._has_reserve:
+            self._keep_reserve()
         self._bells.ring()
 
     def _try_commit(self, batch: list[_Job]) -> None:
@@ -214,6 +210,7 @@ class SqliteJournal:
         spoken = [job for job in batch if any(entry.run == HELM for entry in job.entries)]
         if spoken and self._reserve.exists():
             self._reserve.unlink()
+            self._has_reserve = False
             with suppress(sqlite3.Error):
                 self._db.execute("pragma wal_checkpoint(passive)")
             self._try_commit(spoken)
@@ -295,10 +292,24 @@ class SqliteJournal:
             raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
 
     def _keep_reserve(self) -> None:
-        if self._reserve.exists() and self._reserve.stat().st_size == RESERVE_BYTES:
-            return
-        with suppress(OSError):  # no room now; it is made the next time there is
-            self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
+        """Put it aside where there is ample room; otherwise the next time there is."""
+        with suppress(OSError):
+            room = os.statvfs(self.folder)
+            whole = self._reserve.exists() and self._reserve.stat().st_size == RESERVE_BYTES
+            if not whole and room.f_bavail * room.f_frsize > 4 * RESERVE_BYTES:
+                self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
+                whole = True
+            self._has_reserve = whole
+
+
+async def _unless_cancelled(committed: anyio.Event) -> None:
+    """Wait for it. A write that is on its way can't be called back: being cancelled waits too."""
+    try:
+        await committed.wait()
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True):
+            await committed.wait()
+        # whoever called goes on with what was written, and is cancelled at its next step
 
 
 def _connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
