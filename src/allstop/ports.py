@@ -173,6 +173,7 @@ class Box(Struct, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()  # paths of the host it may read, at their own places
     network: Network = Network.FULL
     caps: Caps = Caps()
+    env: Mapping[str, str] = {}  # for whatever is launched in it
 
 
 class Launch(Struct, frozen=True, kw_only=True):

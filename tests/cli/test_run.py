@@ -155,8 +155,9 @@ def test_k11_the_agent_gets_a_clean_environment_and_a_home_of_its_own(person):
     env = dict(line.split("=", 1) for line in person.git("show", "allstop/r1:env.txt").splitlines())
     assert env["MINE"] == "yes"
     assert str(person.home) not in env["HOME"]
+    assert env["ALLSTOP_PORT"] == "41000"
     assert set(env) <= {
-        "HOME", "PATH", "LANG", "TMPDIR", "USER", "LOGNAME", "SHELL", "MINE", "PWD", "SHLVL", "_", "OLDPWD",
+        "ALLSTOP_PORT", "HOME", "PATH", "LANG", "TMPDIR", "USER", "LOGNAME", "SHELL", "MINE", "PWD", "SHLVL", "_", "OLDPWD",
     }  # fmt: skip
     assert "project" not in person.git("show", "allstop/r1:home.txt")
 
@@ -180,6 +181,37 @@ def test_k14_the_agent_cannot_touch_the_persons_repository_or_home(person):
     assert "s3cret" not in person.git("show", "allstop/r1:got.txt")
     assert not (person.home / "evil.txt").exists()
     assert not (person.repository / ".git" / "hooks" / "post-commit").exists()
+
+
+def test_k24_the_persons_own_logins_are_never_in_the_box(person):
+    """K24: neither ~/.claude nor ~/.codex, nor the keys in the environment."""
+    for name in (".claude", ".codex"):
+        (person.home / name).mkdir()
+        (person.home / name / "credentials.json").write_text("t0ken")
+    person.agent(
+        f"""
+        ls -a ~ {person.home} >seen.txt 2>&1
+        cat ~/.claude/* ~/.codex/* {person.home}/.claude/* {person.home}/.codex/* >>seen.txt 2>&1
+        echo '<promise>COMPLETE</promise>'
+        """
+    )
+
+    person.allstop("run", "find a token")
+
+    seen = person.git("show", "allstop/r1:seen.txt")
+    assert "t0ken" not in seen
+    assert "credentials.json" not in seen
+
+
+def test_k17_every_workspace_has_ports_of_its_own(person):
+    """K17: two workspaces never share a range."""
+    person.agent("echo $ALLSTOP_PORT >port.txt; echo '<promise>COMPLETE</promise>'")
+
+    person.allstop("run", "one")
+    person.allstop("run", "two")
+
+    ports = [int(person.git("show", f"allstop/{run}:port.txt")) for run in ("r1", "r2")]
+    assert abs(ports[0] - ports[1]) >= 20
 
 
 def test_bad_usage_and_bad_settings_say_what_to_do(person):

@@ -18,7 +18,13 @@ class BoxedChecks:
         self._trusted = trusted
 
     async def run(self, check: Check, place: Box, label: str, progress: Progress) -> CheckResult:
-        launch = Launch(argv=("sh", "-c", check.run), box=place, label=label, trusted=self._trusted)
+        launch = Launch(
+            argv=("sh", "-c", check.run),
+            box=place,
+            label=label,
+            env=place.env,
+            trusted=self._trusted,
+        )
         output = Tail(KEPT_BYTES)
         began = anyio.current_time()
         code: int | None

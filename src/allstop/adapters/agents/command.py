@@ -61,7 +61,11 @@ class CommandAgent:
         elif self._prompt == "file":
             argv = ("sh", "-c", _FILE, "sh", *argv)
         launch = Launch(
-            argv=argv, box=box, label=turn.run, env=self._env, programs=(self._argv[0],)
+            argv=argv,
+            box=box,
+            label=turn.run,
+            env={**box.env, **self._env},
+            programs=(self._argv[0],),
         )
         return launch, stdin
 

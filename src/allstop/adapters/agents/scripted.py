@@ -150,8 +150,9 @@ class _Performance:
         return None
 
     def _launch(self, argv: tuple[str, ...], *, trusted: bool) -> Launch:
-        assert self._turn.place is not None, "this step needs a workspace"
-        return Launch(argv=argv, box=self._turn.place, label=self._turn.run, trusted=trusted)
+        place = self._turn.place
+        assert place is not None, "this step needs a workspace"
+        return Launch(argv=argv, box=place, label=self._turn.run, env=place.env, trusted=trusted)
 
     async def _flood(self, size: int) -> None:
         chunk = "x" * 8192

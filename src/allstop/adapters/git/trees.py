@@ -63,6 +63,18 @@ class Meta(Struct, frozen=True, kw_only=True):
     base: str
     target: str
     borrows: bool = True
+    port: int = 0  # the first of its own range
+
+
+FIRST_PORT, PORTS = 41_000, 20
+"""Each workspace has so many ports of its own, from the first one on."""
+
+
+def free_port(workspaces: Path) -> int:
+    """The first of a range that no other workspace has."""
+    metas = (Tree(folder).meta() for folder in workspaces.iterdir() if folder.is_dir())
+    taken = {meta.port for meta in metas if meta is not None}
+    return next(port for port in range(FIRST_PORT, 65_000, PORTS) if port not in taken)
 
 
 class Tree:

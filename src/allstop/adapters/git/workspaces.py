@@ -9,7 +9,16 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository import GitError, Repository
-from allstop.adapters.git.trees import EXCLUDE, KEEP, MAKE, MAKE_FROM_PACK, SEND, Meta, Tree
+from allstop.adapters.git.trees import (
+    EXCLUDE,
+    KEEP,
+    MAKE,
+    MAKE_FROM_PACK,
+    SEND,
+    Meta,
+    Tree,
+    free_port,
+)
 from allstop.core.moves import Change, Delivered, Failed, FailureKind, WorkspaceOpen
 from allstop.ports import Box, Chunk, Launch, Launcher, LaunchError, Stream, UnsafeError
 from allstop.programs import Tail, run_to_end
@@ -56,14 +65,19 @@ class GitWorkspaces:
             return _failed(f"there is no branch {target!r} with a commit to start from")
         try:
             await self._repository.git("update-ref", _base_ref(workspace), base)
-            meta = await self._make(tree, Meta(base=base, target=target), workspace, label)
+            port = free_port(self._folder)
+            meta = await self._make(
+                tree, Meta(base=base, target=target, port=port), workspace, label
+            )
         except (GitError, BoxFailedError, LaunchError, UnsafeError) as error:
             return _failed(str(error))
         tree.finish(meta)
         return WorkspaceOpen(base=base)
 
     def place(self, workspace: str) -> Box:
-        return self._place(self._tree(workspace))
+        tree = self._tree(workspace)
+        meta = tree.meta()
+        return self._place(tree, meta.port if meta else 0)
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         meta = self._tree(workspace).meta()
@@ -84,7 +98,8 @@ class GitWorkspaces:
             await self._make(clean, Meta(base=commit, target=""), workspace, label)
         except (GitError, BoxFailedError, LaunchError) as error:
             return _failed(str(error))
-        return self._place(clean)
+        meta = self._tree(workspace).meta()
+        return self._place(clean, meta.port if meta else 0)
 
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed:
         """Only ever forward, and only once: what the branch already has is what git says."""
@@ -138,7 +153,7 @@ class GitWorkspaces:
             return list(self._stores)
         return [f"{BOXED_STORES}/{number}" for number in range(len(self._stores))]
 
-    def _place(self, tree: Tree) -> Box:
+    def _place(self, tree: Tree, port: int = 0) -> Box:
         root = self._repository.root
         links = tuple(str(root / link) for link in self._links if (root / link).is_dir())
         return replace(
@@ -148,6 +163,7 @@ class GitWorkspaces:
             at=str(root),
             objects=self._stores,
             read=(*self._box.read, *links),
+            env={"ALLSTOP_PORT": str(port)} if port else {},
         )
 
     def _tree(self, workspace: str) -> Tree:
