@@ -1,4 +1,4 @@
-"""Both drivers keep the contract, in the real box."""
+"""K9, K10, K12: both drivers keep the contract of allstop.testing.agents, in the real box."""
 
 import pytest
 
@@ -68,6 +68,8 @@ def place(tmp_path):
 
 
 class TestScripted(AgentContract):
+    """K10: the scripted driver."""
+
     @pytest.fixture
     def agents(self, launcher):
         def agent(behaviour):
@@ -81,6 +83,8 @@ class TestScripted(AgentContract):
 
 
 class TestCommand(AgentContract):
+    """K10: any program."""
+
     @pytest.fixture(params=["stdin", "file"])
     def agents(self, request, launcher, tmp_path):
         def agent(behaviour):

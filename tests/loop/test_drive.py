@@ -391,3 +391,15 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
             "broken: ZeroDivisionError: oops", for_person=True
         )
         assert await engine.rested("t") is Outcome.DONE
+
+
+async def test_k8_an_idle_day_makes_no_call(world):
+    """K8: supervision costs nothing: a day of waiting for a person takes no turn."""
+    agent = world.agent("cli", "<promise>PENDING: which?</promise>")
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(24 * 3600)
+        assert await engine.rested("t") == Parked("asks: which?", for_person=True)
+
+    assert len(agent.heard) == 1
+    assert len(await world.events("t")) == 3
