@@ -1,0 +1,161 @@
+"""The command that runs a program in a box made by bubblewrap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+
+from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.host import Host
+from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile, Writable
+from allstop.adapters.processes.places import HOME
+from allstop.adapters.processes.scene import Scene
+from allstop.ports import Box, Caps, Network
+
+USER = "agent"
+TEMP = "/tmp"  # noqa: S108 - the box has its own
+
+TOLD = ("--info-fd", Told.WRITING, "--sync-fd", Told.READING)
+"""It holds the reading end too: were we killed before it tells, it would fail half-way."""
+
+CLOSING = ("--dir", "/dev", "--dir", "/proc", "--remount-ro", "/")
+"""A write to nowhere fails instead of going into memory."""
+
+GATE = 'echo && read -r go && exec "$@"'
+"""Says that the box stands, and starts the program at a line of input.
+
+bwrap's own --block-fd won't do: it waits before the box is tied to its parent's life, and the
+end of the pipe lets it go on. Kill the parent then, and the program runs with nobody above it.
+"""
+
+
+class Recipe(Struct, frozen=True, kw_only=True):
+    """What is the same for every box."""
+
+    host: Host
+    system: tuple[Word, ...]
+    tag: str  # a word by which the boxes of one driver can be found
+
+
+def recipe_of(host: Host, tag: str) -> Recipe:
+    return Recipe(host=host, system=tuple(_system_words(host)), tag=tag)
+
+
+def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
+    host = recipe.host
+    limits = _limited(box.caps, host)
+    inside = ("/bin/sh", "-c", GATE, recipe.tag, *limits, "--", *scene.argv)
+    bwrap = host.tools.bwrap
+    around = (*recipe.system, *_own_words(scene), *CLOSING, *TOLD)
+    within = _inner(scene, box)
+    if not host.is_root:
+        return (bwrap, "--args", WordsFeed((*around, *within)), "--", *inside)
+    return (
+        *(bwrap, "--args", WordsFeed((*around, *_outer()))),
+        *("--", *_stepped_down(host)),
+        *("--", bwrap, "--args", WordsFeed(("--bind", "/", "/", *within))),
+        *("--", *inside),
+    )
+
+
+def environment(scene: Scene) -> Mapping[str, str]:
+    return {
+        "PATH": ":".join(scene.path),
+        "HOME": HOME,
+        "TMPDIR": TEMP,
+        "LANG": "C.UTF-8",
+        "USER": USER,
+        **scene.env,
+    }
+
+
+def _system_words(host: Host) -> Iterator[Word]:
+    """Parents are made by name first: made by a mount, only their owner could enter them."""
+    yield from ("--dir", "/etc", "--dir", "/run", "--dir", "/var")
+    yield from ("--perms", "1777", "--tmpfs", TEMP, "--symlink", TEMP, f"/var{TEMP}")
+    for file in host.copies:
+        yield from ("--dir", _parent(file), "--perms", "0444", "--file", FileFeed(file), file)
+    yield from ("--perms", "0444", "--file", TextFeed(_passwd(host)), "/etc/passwd")
+    yield from ("--perms", "0444", "--file", TextFeed(_group(host)), "/etc/group")
+    for mount in host.mounts:
+        yield from _placed(mount)
+
+
+def _own_words(scene: Scene) -> Iterator[str]:
+    for mount in scene.mounts:
+        yield from _placed(mount)
+
+
+def _placed(mount: Mount) -> tuple[str, ...]:
+    match mount:
+        case Readable(source, dest):
+            return ("--dir", dest, "--ro-bind", source, dest)
+        case ReadableFile(source, dest):
+            return ("--dir", _parent(dest), "--ro-bind", source, dest)
+        case Writable(source, dest):
+            return ("--dir", dest, "--bind", source, dest)
+        case Link(target, dest):
+            return ("--dir", _parent(dest), "--symlink", target, dest)
+
+
+def _outer() -> tuple[str, ...]:
+    """For root: the PID namespace must be this one, or the box would outlive a kill of ours."""
+    return (
+        *("--dev", "/dev", "--bind", "/proc", "/proc"),
+        *("--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"),
+        *("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"),
+        *("--clearenv", "--setenv", "PATH", "/usr/bin:/bin"),
+    )
+
+
+def _stepped_down(host: Host) -> tuple[str, ...]:
+    return (
+        *(host.tools.setpriv, f"--reuid={host.box_uid}", f"--regid={host.box_gid}"),
+        *("--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"),
+    )
+
+
+def _inner(scene: Scene, box: Box) -> Iterator[str]:
+    yield from ("--dev", "/dev", "--proc", "/proc", "--unshare-all")
+    if box.network is Network.FULL:
+        yield "--share-net"
+    yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+    yield from ("--chdir", scene.start, "--clearenv")
+    for name, value in environment(scene).items():
+        yield from ("--setenv", name, value)
+
+
+def _limited(caps: Caps, host: Host) -> Iterator[str]:
+    """Set inside, where the count of processes is the box's own."""
+    yield from (host.tools.prlimit, "--core=0")
+    yield from _limit("nproc", caps.processes, host.ceilings.processes)
+    yield from _limit("as", _bytes(caps.memory_mb), host.ceilings.memory)
+    yield from _limit("fsize", _bytes(caps.file_mb), host.ceilings.file)
+
+
+def _limit(name: str, wanted: int | None, ceiling: int | None) -> Iterator[str]:
+    if wanted is not None:
+        yield f"--{name}={wanted if ceiling is None else min(wanted, ceiling)}"
+
+
+def _bytes(megabytes: int | None) -> int | None:
+    return None if megabytes is None else megabytes << 20
+
+
+def _passwd(host: Host) -> bytes:
+    lines = (
+        "root:x:0:0:root:/root:/bin/sh",
+        f"{USER}:x:{host.box_uid}:{host.box_gid}:{USER}:{HOME}:/bin/sh",
+        "nobody:x:65534:65534:nobody:/nonexistent:/bin/false",
+    )
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _group(host: Host) -> bytes:
+    return f"root:x:0:\n{USER}:x:{host.box_gid}:\nnogroup:x:65534:\n".encode()
+
+
+def _parent(path: str) -> str:
+    return str(PurePosixPath(path).parent)

@@ -1,0 +1,172 @@
+"""Which files and folders a program needs to see in order to run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from allstop.adapters.processes.host import ROOTS
+from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile
+
+SEEN = {"usr", *(root[1:] for root in ROOTS)}
+LINKS_AT_MOST = 40
+STEPS_AT_MOST = 16
+SHARED = (".local", ".cargo")  # a program there is shown, its neighbours are not
+STORES = {"node_modules": 1, "Cellar": 0}  # how much of the path up to that name is needed
+POLYGLOT = re.compile(rb"^'''exec' \"?([^\"\n]+?)\"? \"\$0\"", re.MULTILINE)
+
+
+class Needs(NamedTuple):
+    mounts: tuple[Mount, ...]
+    path: tuple[str, ...]  # folders in which it looks for other programs
+
+
+def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
+    """Everything behind it: links, interpreters, a virtual environment's own Python.
+
+    What lies under /usr is seen anyway. Of a language's own folder (`~/.pyenv/versions/3.12`)
+    all is shown, but never all of the home.
+    """
+    mounts: list[Mount] = []
+    seen: list[str] = []
+    todo = [program]
+    found: list[str] = []
+    while todo and len(seen) < STEPS_AT_MOST:
+        step = todo.pop()
+        if step in seen:
+            continue
+        seen.append(step)
+        links, real = followed(step)
+        mounts += (*links, *_shown(real, home))
+        interpreters = _interpreters(real, (str(Path(step).parent), *path))
+        found += interpreters.looked_up
+        todo += interpreters.programs
+        for venv in _venvs(Path(step), real):
+            if not _is_too_wide(venv, home):
+                mounts += _shown_folder(venv)
+                todo += base_of(venv)
+    folders = dict.fromkeys(str(Path(name).parent) for name in (program, *found))
+    return Needs(tuple(dict.fromkeys(mounts)), tuple(folders))
+
+
+def is_seen_anyway(path: Path) -> bool:
+    return path.parts[1] in SEEN if len(path.parts) > 1 else False
+
+
+def followed(path: str) -> tuple[list[Link], Path]:
+    """The links on the way to where a path really leads, and that place."""
+    links: list[Link] = []
+    here = Path("/")
+    todo = list(reversed(Path(path).parts[1:]))
+    while todo:
+        part = todo.pop()
+        here = here.parent if part == ".." else here / part
+        if not here.is_symlink() or len(links) >= LINKS_AT_MOST:
+            continue
+        target = here.readlink()
+        links.append(Link(str(target), str(here)))
+        todo += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+        here = Path("/") if target.is_absolute() else here.parent
+    return [link for link in links if not is_seen_anyway(Path(link.dest))], here
+
+
+def base_of(venv: Path) -> list[str]:
+    """The Python that a virtual environment was made from."""
+    for line in (venv / "pyvenv.cfg").read_text(errors="replace").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home":
+            folder = Path(value.strip())
+            return [
+                str(folder / name) for name in ("python3", "python") if (folder / name).exists()
+            ]
+    return []
+
+
+def holds_home(folder: Path, home: str) -> bool:
+    """Whether showing it would show all of the home, or of what everything shares there."""
+    private = (Path(home), *(Path(home, name) for name in SHARED))
+    return any(place.is_relative_to(folder) for place in private)
+
+
+def _is_too_wide(folder: Path, home: str) -> bool:
+    """Whether it holds more than one program and its parts."""
+    return (
+        holds_home(folder, home)
+        or folder.parent in (Path("/home"), Path(home).parent)  # someone else's home
+        or len(folder.parts) <= 2
+    )
+
+
+def _shown(real: Path, home: str) -> Iterator[Mount]:
+    if is_seen_anyway(real) or not real.exists():
+        return
+    prefix = _prefix(real)
+    if prefix is None or _is_too_wide(prefix, home):
+        yield ReadableFile(str(real), str(real))
+    else:
+        yield Readable(str(prefix), str(prefix))
+
+
+def _shown_folder(folder: Path) -> list[Mount]:
+    links, real = followed(str(folder))
+    return [*links, Readable(str(real), str(real))]
+
+
+def _prefix(real: Path) -> Path | None:
+    """The folder that a program and all its parts were installed into."""
+    for name, extra in STORES.items():
+        if name in real.parts:
+            return Path(*real.parts[: real.parts.index(name) + extra])
+    if real.parts[1] in ("opt", "nix") and len(real.parts) > 3:
+        return Path(*real.parts[:3])
+    folder = real.parent.parent
+    if real.parent.name in ("bin", "sbin") and any(
+        (folder / name).is_dir() for name in ("lib", "lib64")
+    ):
+        return folder
+    return None
+
+
+def _venvs(*programs: Path) -> list[Path]:
+    folders = dict.fromkeys(program.parent.parent for program in programs)
+    return [folder for folder in folders if (folder / "pyvenv.cfg").is_file()]
+
+
+class _Interpreters(NamedTuple):
+    programs: list[str]
+    looked_up: list[str]  # those that were found by their name alone
+
+
+def _interpreters(real: Path, path: Sequence[str]) -> _Interpreters:
+    head = _head(real)
+    if not head.startswith(b"#!"):
+        return _Interpreters([], [])
+    words = os.fsdecode(head[2:].partition(b"\n")[0]).split()
+    polyglot = [os.fsdecode(match) for match in POLYGLOT.findall(head)]
+    if not words or Path(words[0]).name != "env":
+        return _Interpreters([*words[:1], *polyglot], [])
+    named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
+    found = looked_up(named, path)
+    return _Interpreters([words[0], *found], found)
+
+
+def _head(real: Path) -> bytes:
+    try:
+        with real.open("rb") as file:
+            return file.read(1024)
+    except OSError:
+        return b""
+
+
+def looked_up(name: str, path: Sequence[str]) -> list[str]:
+    """The first program of that name, if there is one."""
+    found = shutil.which(name, path=os.pathsep.join(path))
+    return [found] if found else []
+
+
+def is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)

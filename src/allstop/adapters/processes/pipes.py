@@ -1,0 +1,109 @@
+"""The two sides of a child's pipes that are ours: nothing is read before it is asked for."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import selectors
+import struct
+import termios
+from contextlib import suppress
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from allstop.ports import Chunk, Stream
+
+CHUNK = 64 * 1024
+
+
+class Inlet:
+    """The writing end of its standard input."""
+
+    def __init__(self, number: int) -> None:
+        os.set_blocking(number, False)
+        self._number: int | None = number
+
+    async def send(self, data: bytes) -> None:
+        """Until all is taken, or nobody is left to take it."""
+        rest = memoryview(data)
+        with suppress(BrokenPipeError, anyio.ClosedResourceError):
+            while rest and self._number is not None:
+                try:
+                    rest = rest[os.write(self._number, rest) :]
+                    await checkpoint()
+                except BlockingIOError:
+                    await anyio.wait_writable(self._number)
+
+    def say(self, word: bytes) -> None:
+        """For a word so short that an empty pipe always has room for it."""
+        if self._number is not None:
+            with suppress(BrokenPipeError):
+                os.write(self._number, word)
+
+    def close(self) -> None:
+        if self._number is not None:
+            number, self._number = self._number, None
+            anyio.notify_closing(number)
+            os.close(number)
+
+
+class Outlet:
+    """The reading ends of its output, and the sign that it has ended."""
+
+    def __init__(self, out: int, err: int, ended: int) -> None:
+        self._streams = {out: Stream.OUT, err: Stream.ERR}
+        self._ended = ended
+        self._left: dict[int, int] | None = None  # what is to be read after the end
+        self._ready: list[int] = []
+        self._selector = selectors.DefaultSelector()
+        for number in (out, err):
+            os.set_blocking(number, False)
+            self._selector.register(number, selectors.EVENT_READ)
+        self._selector.register(ended, selectors.EVENT_READ)
+
+    async def receive(self) -> Chunk | None:
+        await checkpoint()
+        while self._left is None:
+            if chunk := self._next_ready():
+                return chunk
+            await anyio.wait_readable(self._selector)
+            self._look()
+        return self._rest(self._left)
+
+    def close(self) -> None:
+        anyio.notify_closing(self._selector)
+        self._selector.close()
+        for number in self._streams:
+            os.close(number)
+
+    def _look(self) -> None:
+        self._ready = [key.fd for key, _ in self._selector.select(0)]
+        if self._ended in self._ready:
+            # Nothing of its own can come now; others may hold the pipe, and write for ever.
+            self._left = {number: _waiting(number) for number in self._streams}
+
+    def _next_ready(self) -> Chunk | None:
+        while self._ready:
+            number = self._ready.pop()
+            with suppress(BlockingIOError):
+                if data := os.read(number, CHUNK):
+                    return Chunk(self._streams[number], data)
+                self._selector.unregister(number)
+        return None
+
+    def _rest(self, left: dict[int, int]) -> Chunk | None:
+        for number, size in left.items():
+            with suppress(BlockingIOError):
+                if size and (data := os.read(number, min(size, CHUNK))):
+                    left[number] = size - len(data)
+                    return Chunk(self._streams[number], data)
+            left[number] = 0
+        return None
+
+
+def _waiting(number: int) -> int:
+    """How many bytes are in the pipe."""
+    answer = fcntl.ioctl(number, termios.FIONREAD, struct.pack("i", 0))
+    size: int = struct.unpack("i", answer)[0]
+    return size

@@ -1,0 +1,167 @@
+"""What a launch comes to on this machine: its mounts, its PATH, its program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from allstop.adapters.processes.chain import (
+    Needs,
+    base_of,
+    followed,
+    holds_home,
+    is_program,
+    is_seen_anyway,
+    looked_up,
+    needs_of,
+)
+from allstop.adapters.processes.host import STANDARD_PATH, Host
+from allstop.adapters.processes.mounts import (
+    Mount,
+    Readable,
+    ReadableFile,
+    Writable,
+    around_of,
+    arranged,
+    is_within,
+)
+from allstop.adapters.processes.places import HOME, OBJECTS, on_host
+from allstop.adapters.processes.refusals import refuse_unspeakable
+from allstop.ports import Box, Launch, LaunchError
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    argv: tuple[str, ...]
+    start: str  # the folder it starts in
+    path: tuple[str, ...]
+    mounts: tuple[Mount, ...]  # besides those that every box has
+    env: dict[str, str]
+
+
+def scene_of(launch: Launch, host: Host) -> Scene:
+    """Look at the host's files and say what has to be where.
+
+    Raises:
+        LaunchError: something it needs isn't there, or must not be shown.
+    """
+    refuse_unspeakable(launch)
+    box = launch.box
+    reads = _reads(box, host)
+    path = read_path(box)
+    program = program_of(launch.argv[0], box, (*path, *host.path, *STANDARD_PATH))
+    needs = _needs(program, box, host)
+    mounts = arranged((*_own(box), *reads, *needs.mounts))
+    _refuse_detours(mounts)
+    return Scene(
+        argv=(program, *launch.argv[1:]),
+        start=box.at if box.workspace else HOME,
+        path=tuple(dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH))),
+        mounts=mounts,
+        env=dict(launch.env),
+    )
+
+
+def _own(box: Box) -> Iterator[Mount]:
+    yield Writable(_there(box.home, "its home"), HOME)
+    if box.workspace:
+        yield Writable(_there(box.workspace, "its workspace"), box.at)
+    for number, store in enumerate(box.objects):
+        yield Readable(_there(store, "an object store"), f"{OBJECTS}/{number}")
+
+
+def _reads(box: Box, host: Host) -> list[Mount]:
+    mounts: list[Mount] = []
+    for read in box.read:
+        place = Path(_there(read, "a path to read"))
+        if holds_home(place, host.home):
+            raise LaunchError(f"{read} is never shown to a program", "name what it needs of it")
+        if is_seen_anyway(place) or (box.workspace and read == box.at):
+            continue
+        mounts += _shown(place, box)
+        if (place / "pyvenv.cfg").is_file():
+            for base in base_of(place):
+                mounts += needs_of(base, home=host.home, path=()).mounts
+    return mounts
+
+
+def _shown(place: Path, box: Box) -> list[Mount]:
+    if box.workspace and is_within(str(place), box.at):
+        return [_mount(place, str(place))]
+    links, real = followed(str(place))
+    return [*links, _mount(real, str(real))]
+
+
+def _mount(source: Path, dest: str) -> Mount:
+    return Readable(str(source), dest) if source.is_dir() else ReadableFile(str(source), dest)
+
+
+def read_path(box: Box) -> tuple[str, ...]:
+    """The folders of programs among what it may read."""
+    found: list[Path] = []
+    for read in map(Path, box.read):
+        if read.is_file() and is_program(read):
+            found.append(read.parent)
+        elif read.name in ("bin", ".bin"):
+            found.append(read)
+        else:
+            found += [folder for name in ("bin", ".bin") if (folder := read / name).is_dir()]
+    return tuple(map(str, found))
+
+
+def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
+    """The program's path in the box."""
+    if "/" not in name:
+        found = looked_up(name, path)
+        if not found:
+            raise LaunchError(
+                f"there is no program called {name}", f"looked in {':'.join(dict.fromkeys(path))}"
+            )
+        return found[0]
+    place = on_host(str(Path(box.at, name)), box)
+    if not place.exists():
+        if place.is_symlink() and _is_its_own(str(place), box):
+            return name  # it may lead to something that only the box has
+        raise LaunchError(f"there is no program {name}")
+    if not is_program(place):
+        raise LaunchError(f"{name} can't be run: it is no executable file")
+    return name
+
+
+def _needs(program: str, box: Box, host: Host) -> Needs:
+    """Nothing for a program of the workspace: its links and first line are the agent's word."""
+    if not program.startswith("/") or _is_its_own(str(on_host(program, box)), box):
+        return Needs((), ())
+    needs = needs_of(program, home=host.home, path=host.path)
+    own = (HOME, box.at) if box.workspace else (HOME,)
+    outside = tuple(
+        mount for mount in needs.mounts if not any(is_within(mount.dest, place) for place in own)
+    )
+    return Needs(outside, needs.path)
+
+
+def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:
+    return (folder for folder in path if folder not in STANDARD_PATH)
+
+
+def _is_its_own(place: str, box: Box) -> bool:
+    return any(folder and is_within(place, folder) for folder in (box.workspace, box.home))
+
+
+def _refuse_detours(mounts: tuple[Mount, ...]) -> None:
+    """A link in a folder the agent can change must not decide where a mount goes."""
+    for mount in mounts:
+        around = around_of(mount, [other for other in mounts if other is not mount])
+        if isinstance(around, Writable):
+            step = Path(around.source)
+            for part in Path(mount.dest).relative_to(around.dest).parts:
+                step /= part
+                if step.is_symlink():
+                    raise LaunchError(f"{mount.dest} can't be shown: {step} is a link")
+
+
+def _there(path: str, what: str) -> str:
+    if not Path(path).exists():
+        raise LaunchError(f"{path} isn't there; it was to be {what}")
+    return path

@@ -1,0 +1,23 @@
+"""Freezing and thawing of everything below a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from allstop.adapters.processes.proc import halt_family, resume_family
+
+FREEZE_WITHIN_S = 2.0
+
+
+async def freeze(root: int, is_wanted: Callable[[], bool]) -> None:
+    """Look again until all stand still: what forks while it is being stopped leaves a child."""
+    with anyio.move_on_after(FREEZE_WITHIN_S):
+        while is_wanted() and halt_family(root):
+            await checkpoint()
+
+
+def thaw(root: int) -> None:
+    resume_family(root)

@@ -1,0 +1,44 @@
+"""Real processes: real time, and no test without the programs a box is made of."""
+
+import pytest
+
+from adapters.processes.place import Place, new_token
+from allstop.adapters.processes.boxed import boxed
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.probe import BOXED
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def host():
+    host = this_host()
+    if not host.tools.bwrap:
+        pytest.fail("apt install bubblewrap")
+    if not (host.tools.prlimit and host.tools.setpriv):
+        pytest.fail("apt install util-linux")
+    return host
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place.made(tmp_path / "place")
+
+
+@pytest.fixture
+def live_dir(tmp_path):
+    return tmp_path / "live"
+
+
+@pytest.fixture
+def launcher(host, live_dir):
+    return ProcessLauncher(isolation=BOXED, start=boxed(host), live_dir=live_dir)
+
+
+@pytest.fixture
+def token():
+    return new_token()

@@ -1,0 +1,156 @@
+"""Nothing in a box reaches anything outside of it."""
+
+import json
+import os
+import socket
+from contextlib import ExitStack
+
+import msgspec
+import pytest
+
+from adapters.processes.place import Place, output_of, run
+from allstop.adapters.processes.boxed import boxed
+from allstop.adapters.processes.host import BOX_UID
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.probe import BOXED
+from allstop.ports import LaunchError, Network
+
+
+@pytest.fixture
+def outside(tmp_path, live_dir, launcher):
+    """A user's home with a secret, a repository, a sibling's workspace, and open ears."""
+    home = tmp_path / "users-home"
+    sibling = Place.made(tmp_path / "sibling")
+    hooks = tmp_path / "repository" / ".git" / "hooks"
+    for folder in (home, hooks):
+        folder.mkdir(parents=True)
+    (home / "secret").write_text("the secret")
+    (sibling.workspace / "secret").write_text("the sibling's secret")
+    abstract = f"allstop-test-{os.getpid()}-{tmp_path.name}"
+    with ExitStack() as stack:
+        in_files = stack.enter_context(socket.socket(socket.AF_UNIX))
+        os.chdir(home)  # the name of a socket must be short
+        in_files.bind("socket")
+        os.chdir("/")
+        in_names = stack.enter_context(socket.socket(socket.AF_UNIX))
+        in_names.bind("\0" + abstract)
+        port = stack.enter_context(socket.socket())
+        port.bind(("127.0.0.1", 0))
+        for ear in (in_files, in_names, port):
+            ear.listen()
+        yield {
+            "controller": os.getpid(),
+            "home": str(home),
+            "home_file": str(home / "planted"),
+            "secret": str(home / "secret"),
+            "hook": str(hooks / "post-checkout"),
+            "sibling_file": str(sibling.workspace / "planted"),
+            "sibling_secret": str(sibling.workspace / "secret"),
+            "live_file": str(live_dir / "planted"),
+            "socket": str(home / "socket"),
+            "abstract": abstract,
+            "port": port.getsockname()[1],
+        }
+
+
+def planted(tmp_path):
+    return sorted(str(path) for path in tmp_path.rglob("planted"))
+
+
+async def escapes(launcher, place, outside, tmp_path, **options):
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    (objects / "pack").write_text("object")
+    launch = place.python("escape.py", json.dumps(outside), objects=(str(objects),), **options)
+    out, err, code = await run(launcher, launch)
+    assert code == 0, err
+    return {name for name, succeeded in json.loads(out).items() if succeeded}
+
+
+async def test_no_escape_succeeds_without_network(launcher, place, outside, tmp_path):
+    done = await escapes(launcher, place, outside, tmp_path, network=Network.NONE)
+
+    assert done == set()
+    assert planted(tmp_path) == []
+    assert not os.path.exists("/usr/planted")
+    assert not os.path.exists("/planted")
+
+
+async def test_with_the_network_only_its_ports_and_names_are_reached(
+    launcher, place, outside, tmp_path
+):
+    done = await escapes(launcher, place, outside, tmp_path, network=Network.FULL)
+
+    assert done == {"reach an abstract socket", "reach a port of the host"}
+    assert planted(tmp_path) == []
+
+
+async def test_a_program_sees_only_its_own_processes_and_descriptors(launcher, place):
+    script = "ls /proc | grep -c '^[0-9]' ; ls /proc/self/fd; cut -d' ' -f2 /proc/self/mounts"
+    out, _, _ = await run(launcher, place.launch("sh", "-c", script))
+    lines = out.decode().split("\n")
+
+    assert int(lines[0]) <= 6
+    assert lines[1:5] == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
+    assert str(place.home) not in lines
+
+
+async def test_what_it_makes_belongs_to_its_user_and_not_to_root(launcher, place, host):
+    await run(launcher, place.launch("sh", "-c", "touch mine; chmod u+s mine; mkdir below"))
+
+    assert {path.stat().st_uid for path in place.workspace.iterdir()} == {host.box_uid}
+    assert host.box_uid == (BOX_UID if os.getuid() == 0 else os.getuid())
+
+
+async def test_a_link_planted_in_the_workspace_does_not_move_a_mount(launcher, place, tmp_path):
+    shown = place.at / "deep" / "shown"
+    shown.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (place.workspace / "deep").symlink_to(f"/oldroot{elsewhere}")
+
+    with pytest.raises(LaunchError, match="is a link"):
+        await run(launcher, place.launch("true", read=(str(shown),)))
+
+    assert list(elsewhere.iterdir()) == []
+
+
+async def test_a_program_of_the_workspace_widens_nothing(launcher, place, tmp_path):
+    """Its first line and its links are the agent's word."""
+    private = tmp_path / "private"
+    private.write_text("#!/bin/sh\necho private\n")
+    private.chmod(0o755)
+    (place.workspace / "script").write_text(f"#!{private}\n")
+    (place.workspace / "script").chmod(0o755)
+    (place.workspace / "link").symlink_to(private)
+
+    for name in ("./script", "./link", str(place.at / "script"), str(place.at / "link")):
+        out, _, code = await run(launcher, place.launch(name))
+
+        assert out == b""
+        assert code in (126, 127)
+
+
+@pytest.mark.parametrize("wide", [".", ".local", ".cargo", ".."])
+async def test_the_whole_home_is_never_shown(wide, place, host, tmp_path, live_dir):
+    home = tmp_path / "users-home"
+    path = os.path.normpath(home / wide)
+    os.makedirs(path, exist_ok=True)
+    home.mkdir(exist_ok=True)
+    start = boxed(msgspec.structs.replace(host, home=str(home)))
+    launcher = ProcessLauncher(isolation=BOXED, start=start, live_dir=live_dir)
+
+    with pytest.raises(LaunchError, match="never shown"):
+        await run(launcher, place.launch("true", read=(path,)))
+
+
+async def test_a_sandbox_inside_the_box_works(launcher, place):
+    """Agents bring sandboxes of their own."""
+    script = (
+        "bwrap --ro-bind / / --dev /dev --proc /proc --bind $PWD $PWD --unshare-all "
+        "--die-with-parent -- sh -c 'echo inner >made && cat made'"
+    )
+    async with launcher.launch(place.launch("sh", "-c", script)) as child:
+        done = await output_of(child)
+
+    assert done == (b"inner\n", b"", 0)

@@ -1,0 +1,193 @@
+"""The parts that only compute: order of mounts, labels, hints, the command itself."""
+
+import msgspec
+import pytest
+
+from adapters.processes.place import Place
+from allstop.adapters.processes.bubblewrap import command, recipe_of
+from allstop.adapters.processes.feeds import WordsFeed
+from allstop.adapters.processes.hints import (
+    APPARMOR,
+    CONTAINER,
+    INSTALL,
+    missing_tool,
+    why_refused,
+)
+from allstop.adapters.processes.host import Tools
+from allstop.adapters.processes.labels import Said, Say, covers, is_frozen, with_word
+from allstop.adapters.processes.mounts import (
+    Link,
+    Readable,
+    ReadableFile,
+    Writable,
+    arranged,
+    is_within,
+)
+from allstop.adapters.processes.places import on_host
+from allstop.adapters.processes.scene import scene_of
+from allstop.ports import Box
+
+
+def test_outer_places_come_before_inner_ones():
+    inner, outer = Readable("/a/b", "/a/b"), Writable("/w", "/a")
+
+    assert arranged([inner, outer]) == (outer, inner)
+
+
+def test_what_is_seen_anyway_is_not_mounted_again():
+    whole = Readable("/a", "/a")
+
+    assert arranged([ReadableFile("/a/b", "/a/b"), Link("x", "/a/c"), whole, whole]) == (whole,)
+
+
+def test_a_workspace_comes_first_at_its_own_place():
+    workspace = Writable("/w", "/a")
+
+    assert arranged([Readable("/a", "/a"), workspace]) == (workspace,)
+
+
+def test_a_workspace_goes_into_what_can_only_be_read():
+    outer, workspace = Readable("/a", "/a"), Writable("/w", "/a/b")
+
+    assert arranged([workspace, outer]) == (outer, workspace)
+
+
+def test_no_link_is_made_in_a_workspace():
+    workspace = Writable("/w", "/a")
+
+    assert arranged([workspace, Link("x", "/a/b")]) == (workspace,)
+
+
+def test_a_link_gives_way_to_the_folder_that_must_be_there():
+    mount = Readable("/a/b/c", "/a/b/c")
+
+    assert arranged([Link("x", "/a/b"), mount]) == (mount,)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "within"),
+    [("/a/b", "/a", True), ("/a", "/a", True), ("/ab", "/a", False), ("/a", "/", True)],
+)
+def test_a_place_is_within_another_by_whole_names(path, folder, within):
+    assert is_within(path, folder) is within
+
+
+@pytest.mark.parametrize(
+    ("label", "other", "covered"),
+    [
+        ("", "a", True),
+        ("a", "a", True),
+        ("a", "a/b", True),
+        ("a", "ab", False),
+        ("a/b", "a", False),
+    ],
+)
+def test_a_label_covers_itself_and_what_is_below(label, other, covered):
+    assert covers(label, other) is covered
+
+
+def words(*said):
+    result = ()
+    for label, say in said:
+        result = with_word(result, Said(label, say))
+    return result
+
+
+def test_the_last_word_that_covers_a_label_counts():
+    said = words(("", Say.FREEZE), ("a", Say.THAW), ("a/b", Say.FREEZE))
+
+    assert [is_frozen(said, label) for label in ("c", "a", "a/b", "a/b/c")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_words_do_not_pile_up():
+    said = [("a", Say.FREEZE), ("a", Say.THAW)] * 10
+
+    assert words(*said) == ()
+    assert words(("a", Say.FREEZE), ("b", Say.FREEZE), ("", Say.FREEZE)) == (Said("", Say.FREEZE),)
+
+
+@pytest.mark.parametrize(
+    ("tools", "hint"),
+    [
+        (Tools(bwrap="", prlimit="p", setpriv="s"), INSTALL),
+        (Tools(bwrap="b", prlimit="", setpriv="s"), "apt install util-linux (prlimit and setpriv)"),
+        (Tools(bwrap="b", prlimit="p", setpriv="s"), ""),
+    ],
+)
+def test_what_is_not_installed_is_named(tools, hint):
+    assert missing_tool(tools) == hint
+
+
+@pytest.mark.parametrize(
+    ("switches", "hint"),
+    [
+        ({"kernel/apparmor_restrict_unprivileged_userns": "1"}, APPARMOR),
+        (
+            {"kernel/unprivileged_userns_clone": "0"},
+            "run 'sysctl -w kernel.unprivileged_userns_clone=1'",
+        ),
+        ({"user/max_user_namespaces": "0"}, "run 'sysctl -w user.max_user_namespaces=15000'"),
+        ({"kernel/apparmor_restrict_unprivileged_userns": "0"}, CONTAINER),
+    ],
+)
+def test_the_switch_that_forbids_a_box_is_named(switches, hint):
+    assert why_refused(lambda name: switches.get(name, "")) == hint
+
+
+def test_the_innermost_mount_says_where_a_place_is_on_the_host():
+    box = Box(
+        home="/h", workspace="/w", at="/projects/one", read=("/projects", "/projects/one/.venv")
+    )
+    places = {
+        "/projects/two/x": "/projects/two/x",
+        "/projects/one/x": "/w/x",
+        "/projects/one/.venv/bin/x": "/projects/one/.venv/bin/x",
+        "/home/agent/x": "/h/x",
+        "/usr/bin/x": "/usr/bin/x",
+    }
+
+    assert {place: str(on_host(place, box)) for place in places} == places
+
+
+def options(words):
+    """The options of each bwrap of a command, the outer one first."""
+    return [word.words for word in words if isinstance(word, WordsFeed)]
+
+
+@pytest.fixture
+def made(host, tmp_path):
+    """The command for root and for a user."""
+    place = Place.made(tmp_path)
+    launch = place.launch("true", "argument")
+
+    def make(uid):
+        other = msgspec.structs.replace(host, uid=uid, gid=uid)
+        return command(scene_of(launch, other), launch.box, recipe_of(other, "tag"))
+
+    return make
+
+
+def test_a_user_s_box_is_one_bwrap(made):
+    (inner,) = options(made(1000))
+
+    assert {"--unshare-all", "--die-with-parent", "--new-session", "--clearenv"} <= set(inner)
+    assert inner[inner.index("--cap-drop") + 1] == "ALL"
+
+
+def test_for_root_the_outer_box_holds_the_processes_and_the_inner_one_all_else(made):
+    words = made(0)
+    outer, inner = options(words)
+
+    assert {"--unshare-pid", "--die-with-parent", "--info-fd"} <= set(outer)
+    assert inner[:3] == ("--bind", "/", "/")
+    assert {"--unshare-all", "--die-with-parent", "--new-session", "--clearenv"} <= set(inner)
+    assert "--reuid=64321" in words
+
+
+def test_the_program_and_its_arguments_come_last(made):
+    assert made(1000)[-3:] == ("--", "/usr/bin/true", "argument")
