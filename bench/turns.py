@@ -23,6 +23,7 @@ from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
 from allstop.ports import Abilities, Isolation
 
+EACH = 60  # turns of each of many runs
 REPLY = "word " * 118  # 590 bytes, as a room's message has
 
 
@@ -39,6 +40,9 @@ class InstantAgent:
 class NoLauncher:
     isolation = Isolation(boxed=True, allowed=True, how="nothing is launched")
 
+    def strike(self, label):
+        pass
+
     def killed(self):
         return ()
 
@@ -52,8 +56,9 @@ async def drive(folder: Path, runs: int, turns: int) -> None:
     )
     spec = {"task": "t", "goal": "go on", "agents": ["a"], "iterations": turns}
     async with engine.serving():
-        for number in range(runs):
-            await engine.open(f"r{number}", "task", spec)
+        async with anyio.create_task_group() as group:
+            for number in range(runs):
+                group.start_soon(engine.open, f"r{number}", "task", spec)
         for number in range(runs):
             await engine.rested(f"r{number}")
     journal.close()
@@ -102,9 +107,9 @@ def main() -> None:
             f"    ratio:   {cpu / floor_cpu:.2f} x the floor's CPU; journal {ratio:.2f} x content"
         )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        wall, cpu = timed(lambda: anyio.run(drive, root / "many", arguments.runs, 20))
+        wall, cpu = timed(lambda: anyio.run(drive, root / "many", arguments.runs, EACH))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        total = arguments.runs * 20
+        total = arguments.runs * EACH
         print(
             f"Q2  {arguments.runs} runs at once: {total / wall:,.0f} turns/s,"
             f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / arguments.runs:.1f} KB a run"

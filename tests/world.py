@@ -85,6 +85,9 @@ class PaperLauncher:
     async def thaw(self, label):
         self.frozen.discard(label)
 
+    def strike(self, label):
+        pass
+
     def killed(self):
         return ()
 

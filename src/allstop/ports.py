@@ -248,6 +248,10 @@ class Launcher(Protocol):
 
     async def thaw(self, label: str) -> None: ...
 
+    def strike(self, label: str) -> None:
+        """Kill every process under this label now, without waiting; their blocks end by it."""
+        ...
+
     def killed(self) -> tuple[Killed, ...]:
         """The trees that were put down while alive since this was last asked."""
         ...

@@ -27,7 +27,6 @@ from allstop.core.events import (
 from allstop.core.helm import Helm, Hold, held
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
-    OURS,
     Failed,
     FailureKind,
     Finish,
@@ -132,15 +131,13 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_E
 
 
 def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Result) -> Result:
-    """What may be written of a result: nothing an agent said counts after a stop."""
-    move = state.open_move
-    assert move is not None, "a result belongs to an open move"
-    if isinstance(result, Failed) and result.kind in OURS:
+    """What may be written of a result: nothing an agent said or did counts after a stop."""
+    if not must_cut(state, helm, helm_stops_then):
         return result
-    if must_cut(state, helm, helm_stops_then):
-        usage = result.usage if isinstance(result, TurnDone | Failed) else Usage()
-        return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
-    return result
+    if isinstance(result, Failed):
+        return Failed(kind=FailureKind.CANCELLED, usage=result.usage)
+    usage = result.usage if isinstance(result, TurnDone) else Usage()
+    return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
 
 
 def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
+from allstop.core import run as runs
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING
 from allstop.core.commands import Abort, Allstop, Command, Freeze, Pause, Resume, Thaw
@@ -19,16 +20,30 @@ from allstop.core.moves import Outcome
 from allstop.core.run import Pilot, RunState
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
-from allstop.loop.drive import Deck, Drive, SupersededError
+from allstop.loop.drive import STORE_RETRY_S, Deck, Drive, SupersededError
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import Parked, used_so_far
-from allstop.ports import Clock, Cursor, Entry, Head, Journal, Launcher, Live, StaleError
+from allstop.ports import (
+    Clock,
+    Cursor,
+    Entry,
+    Head,
+    Journal,
+    Launcher,
+    Live,
+    StaleError,
+    StoreBusyError,
+    StoreFullError,
+)
 
 HALT_S = 10.0
 """How long a stop waits for what it cut off before it says so."""
 
 _FOR_ALL_BELOW = (Pause, Resume, Freeze, Thaw, Allstop, Abort)
+
+EVERYTHING = ""
+"""The label above all others."""
 
 Show = Callable[[RunId, Live], None]
 
@@ -134,10 +149,11 @@ class LocalEngine:
         limits: Limits | None = None,
     ) -> bool:
         """Begin a run; false when there is one of that name already."""
-        self._claim(run)
         opened = Opened(
             at=self._clock.now(), kind=kind, spec=spec, title=title, limits=limits or Limits()
         )
+        runs.begin(self._pilots[kind], opened)  # what makes no sense is not even written
+        self._claim(run)
         while True:
             try:
                 expect = Cursor(run, 0, self._bridge.seq)
@@ -148,7 +164,7 @@ class LocalEngine:
                     self._give_up(run)
                     return False
                 await self._bridge.catch_up()
-        await self._embark(run)
+        await self._embark_and_start(run)
         return True
 
     async def take(self, run: RunId) -> None:
@@ -159,9 +175,10 @@ class LocalEngine:
         """
         root = root_of(run)
         self._claim(root)
-        for head in await self._journal.heads():
-            if not head.closed and root_of(head.run) == root:
-                await self._embark(head.run)
+        open_runs = [head.run for head in await self._journal.heads() if not head.closed]
+        mine = [run for run in open_runs if root_of(run) == root]
+        for berth in [await self._embark(run) for run in mine]:
+            await self._start(berth)  # once all that was used before is counted
 
     async def command(self, run: RunId, command: Command, by: str = "user") -> None:
         """Tell a run and everything below it, in one write."""
@@ -182,9 +199,9 @@ class LocalEngine:
     async def halted(self) -> Halted:
         """The receipt of the latest Allstop that came while this was serving."""
         stops = self._bridge.helm.stops
-        while stops not in self._halted:
+        while not (done := [number for number in self._halted if number >= stops]):
             await self._halts.wait()
-        return self._halted[stops]
+        return self._halted[min(done)]
 
     async def rested(self, run: RunId) -> Parked | Outcome:
         """Wait until the run is over, or waits for something that only others can do."""
@@ -207,7 +224,7 @@ class LocalEngine:
         berth = self._berths.get(run)
         if berth is None:
             if root_of(run) in self._claims and run != root_of(run):
-                self._group.start_soon(self._embark, run)
+                self._group.start_soon(self._embark_and_start, run)
         elif berth.drive.hear(seq):
             self._call(berth)
 
@@ -217,12 +234,15 @@ class LocalEngine:
             self._group.start_soon(self._heed, berth)
         else:
             berth.bell.set()
+            berth.drive.call()
 
     async def _heed(self, berth: Berth) -> None:
         try:
             await berth.drive.heed()
         except SupersededError:
             return  # the drive itself finds out when it next writes
+        except Exception as error:  # noqa: BLE001 - one run's fault is not the others'
+            self._show(berth.drive.run, Live("trouble", f"{type(error).__name__}: {error}"))
 
     async def _heed_helm(self) -> None:
         await self._bridge.catch_up()
@@ -230,6 +250,8 @@ class LocalEngine:
         if after == before:
             return
         self._heeded = after
+        if after.stops > before.stops:
+            self._launcher.strike(EVERYTHING)
         for berth in list(self._berths.values()):
             self._call(berth)
         if after.stops > before.stops:
@@ -251,10 +273,19 @@ class LocalEngine:
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
             runs={run: _where(berth) for run, berth in self._berths.items()},
         )
-        await self._journal.append(Entry(HELM, halted))
+        await self._write_down(halted)
         self._halted[stops] = halted
         self._halts.set()
         self._halts = anyio.Event()
+
+    async def _write_down(self, halted: Halted) -> None:
+        """All is put down already: a store that takes nothing now is waited for."""
+        while True:
+            try:
+                return await self._journal.append(Entry(HELM, halted))
+            except (StoreFullError, StoreBusyError) as trouble:
+                self._show(HELM, Live("trouble", f"{trouble.message}: {trouble.hint}"))
+                await anyio.sleep(STORE_RETRY_S)
 
     def _show(self, run: RunId, live: Live) -> None:
         for show in self._viewers:
@@ -262,21 +293,39 @@ class LocalEngine:
 
     # --- driving ---
 
-    async def _embark(self, run: RunId) -> None:
-        if run in self._berths:
-            return
-        records = await self._journal.read(run)
-        if run in self._berths:
-            return
-        pilot = self._pilots[_kind(records[0].event)]
-        drive = Drive.from_records(run, pilot, self._deck, records)
+    async def _embark_and_start(self, run: RunId) -> None:
+        await self._start(await self._embark(run))
+
+    async def _embark(self, run: RunId) -> Berth | None:
+        """Make it ready to be driven; one that can't be driven is not the others' trouble."""
+        try:
+            records = await self._journal.read(run)
+            if run in self._berths:
+                return None
+            pilot = self._pilots[_kind(records[0].event)]
+            drive = Drive.from_records(run, pilot, self._deck, records)
+        except Exception as error:  # noqa: BLE001 - an unknown kind, a spec or an event nobody can read
+            self._show(run, Live("trouble", f"broken: {type(error).__name__}: {error}"))
+            return None
         if drive.state.closed is not None:
-            return
+            return None
         if drive.state.opened.parent is not None:  # what it used before counts for those above
             self._purse.settle(drive.state.opened.parent, NOTHING, used_so_far(drive.state.tally))
         berth = self._berths[run] = Berth(drive)
+        return berth
+
+    async def _start(self, berth: Berth | None) -> None:
+        if berth is None:
+            return
         assert self._group is not None
         self._group.start_soon(self._keep_driving, berth)
+        parent = berth.drive.state.opened.parent
+        if parent is not None and parent not in self._berths:
+            await self._recall(berth.drive.run, parent)
+
+    async def _recall(self, run: RunId, parent: RunId) -> None:
+        """Whoever was started by a run that is over ends with it."""
+        await self.command(run, Abort(), by=f"the end of {parent}")
 
     async def _keep_driving(self, berth: Berth) -> None:
         drive = berth.drive
@@ -291,19 +340,26 @@ class LocalEngine:
             except Exception as error:  # noqa: BLE001 - one run's fault is not the others'
                 ended = Parked(f"broken: {type(error).__name__}: {error}", for_person=True)
                 self._show(drive.run, Live("trouble", ended.reason))
+                berth.rest(ended)
+                await berth.bell.wait()  # what it can't take in stays unread: don't ask at once
+                continue
             if isinstance(ended, Outcome):
                 break
             berth.rest(ended)
             if not drive.behind:
                 await self._rest(berth, ended)
+        if drive.state.closed is not None:
+            for other in list(self._berths.values()):
+                if other.drive.state.opened.parent == drive.run:
+                    await self._recall(other.drive.run, drive.run)
         self._disembark(drive.run, ended)
         berth.rest(ended)
 
     async def _rest(self, berth: Berth, parked: Parked) -> None:
-        if parked.until is None:
-            await berth.bell.wait()
-            return
-        left_s = (parked.until - self._clock.now()).total_seconds()
+        now = self._clock.now()
+        left_s = berth.drive.seconds_left(now)
+        if parked.until is not None:
+            left_s = min(left_s, (parked.until - now).total_seconds())
         with anyio.move_on_after(max(0.0, left_s)):
             await berth.bell.wait()
 
@@ -332,10 +388,16 @@ class LocalEngine:
 async def say(journal: Journal, clock: Clock, run: RunId, command: Command, by: str) -> None:
     """Write a command for a run; a brake is for all the open runs below it too."""
     commanded = Commanded(at=clock.now(), command=command, by=by)
-    below = []
-    if isinstance(command, _FOR_ALL_BELOW):
-        below = [head.run for head in await journal.heads() if _is_below(head, run)]
-    await journal.append(*(Entry(to, commanded) for to in (run, *below)))
+    told: dict[RunId, None] = {}
+    while True:
+        new = [] if told else [run]
+        if isinstance(command, _FOR_ALL_BELOW):  # one may have been born before its parent was told
+            new += [head.run for head in await journal.heads() if _is_below(head, run)]
+        new = [to for to in new if to not in told]
+        if not new:
+            return
+        await journal.append(*(Entry(to, commanded) for to in new))
+        told.update(dict.fromkeys(new))
 
 
 def _is_below(head: Head, run: RunId) -> bool:

@@ -7,27 +7,47 @@ from collections import deque
 import anyio
 
 
+class Ticket:
+    """A place in the line."""
+
+    def __init__(self) -> None:
+        self.granted = False
+        self._called = anyio.Event()
+
+    def grant(self) -> None:
+        self.granted = True
+        self.call()
+
+    def call(self) -> None:
+        self._called.set()
+
+    async def called(self) -> None:
+        """Waits until there is a slot, or other news."""
+        await self._called.wait()
+        self._called = anyio.Event()
+
+
 class Capacity:
     """Slots for turns. A run that has just had its turn lines up behind all who wait."""
 
     def __init__(self, slots: int | None = None) -> None:
         self._free = slots
-        self._line: deque[anyio.Event] = deque()
+        self._line: deque[Ticket] = deque()
 
-    def line_up(self) -> anyio.Event | None:
-        """A ticket, set once a slot is its own; None where there are slots for all."""
+    def line_up(self) -> Ticket | None:
+        """A ticket, granted once a slot is its own; None where there are slots for all."""
         if self._free is None:
             return None
-        ticket = anyio.Event()
+        ticket = Ticket()
         self._line.append(ticket)
         self._serve()
         return ticket
 
-    def give_back(self, ticket: anyio.Event | None) -> None:
+    def give_back(self, ticket: Ticket | None) -> None:
         """Leave the slot, or the line."""
         if self._free is None or ticket is None:
             return
-        if ticket.is_set():
+        if ticket.granted:
             self._free += 1
             self._serve()
         else:
@@ -37,4 +57,4 @@ class Capacity:
         assert self._free is not None
         while self._free and self._line:
             self._free -= 1
-            self._line.popleft().set()
+            self._line.popleft().grant()

@@ -21,7 +21,7 @@ from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeT
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import describe
 from allstop.loop.bridge import Bridge
-from allstop.loop.capacity import Capacity
+from allstop.loop.capacity import Capacity, Ticket
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import (
@@ -85,14 +85,18 @@ class Drive(Generic[S]):
         self._deck = deck
         self._seq = self._heard = seq
         self._writing = False
+        self._pen = anyio.Lock(fast_acquire=True)
         self.at_work = False  # whether a move is being carried out
         self._stops_then = 0  # the helm's epoch when it began
         self._frozen = False
-        self._ticket: anyio.Event | None = None  # for a slot to take a turn in
+        self._ticket: Ticket | None = None  # for a slot to take a turn in
         self._in_line = False
         self._reserved = NOTHING
         self._funded: Limits | None = None
         self._fund()
+        if state.open_move is not None:  # what nobody saw the end of counts before anybody goes on
+            lost = unfinished(state.open_move.move, FailureKind.INTERRUPTED)
+            deck.purse.settle(run, NOTHING, spent(lost))
         self._notes: list[Item] = []
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
@@ -137,6 +141,17 @@ class Drive(Generic[S]):
         self._heard = max(self._heard, seq)
         return not self._writing and seq > self._seq
 
+    def call(self) -> None:
+        """Somebody wrote to the helm or to the run: whoever waits in the line must look."""
+        if self._ticket is not None:
+            self._ticket.call()
+
+    def seconds_left(self, now: datetime) -> float:
+        """Until its time is up, also while it waits; after that there is nothing to wait for."""
+        state = self.state
+        left_s = (state.limits.time_s or 0.0) - (now - state.opened.at).total_seconds()
+        return left_s if left_s > 0 else math.inf
+
     def lost(self) -> tuple[str, ...]:
         """What was cut off or came too late since this was last asked."""
         lost, self._lost = tuple(self._lost.values()), {}
@@ -148,7 +163,7 @@ class Drive(Generic[S]):
         helm = self._deck.bridge.helm
         if not self.at_work:
             return
-        if runs.must_cut(self.state, helm, self._stops_then):
+        if self._is_cut:
             self._deck.hands.cut(self.run)
         elif runs.is_frozen(self.state, helm) is not self._frozen:
             self._frozen = not self._frozen
@@ -159,6 +174,8 @@ class Drive(Generic[S]):
         """Fold what others (people, child runs) have written since."""
         await self._deck.bridge.catch_up()
         for record in await self._deck.journal.read(self.run, after=self._seq):
+            if self._writing:
+                return  # it may be our own: whoever writes looks again afterwards
             if record.seq <= self._seq:
                 continue  # folded while this was being read
             if isinstance(record.event, MoveStarted | MoveEnded | Closed):
@@ -187,20 +204,22 @@ class Drive(Generic[S]):
                     pass
                 case Queue():
                     assert self._ticket is not None
-                    await self._ticket.wait()
+                    if not self.behind:
+                        await self._ticket.called()
+                    await self._catch_up()
                 case then:
                     return then
 
     def _next_step(self, result: Result | None) -> Step[S]:
         deck = self._deck
         page = self._page(result)
+        self._fund()
         move = runs.choose(self._pilot, page.state, page.now, deck.bridge.helm)
         if not isinstance(move, TakeTurn):
             self._leave_line()
             return lay_out(page, move)
         if not self._has_slot():
             return page.step(Queue())
-        self._fund()
         refusal = deck.purse.reserve(self.run, price(move))
         if refusal is not None:
             return refused(page, move, str(refusal))
@@ -261,11 +280,12 @@ class Drive(Generic[S]):
     async def _carry_out(self, move: Work) -> Result:
         self.at_work = True
         try:
-            if self.behind or self._deck.bridge.helm.stops > self._stops_then:
+            frozen = runs.is_frozen(self.state, self._deck.bridge.helm)
+            if self._has_news or frozen is not self._frozen:
                 await self.heed()
             result = await self._perform(move)
         finally:
-            self.at_work = self._frozen = False
+            self.at_work = False
         result = result or unfinished(move, FailureKind.CANCELLED)
         self._release(spent(result))
         if isinstance(move, TakeTurn):
@@ -275,9 +295,9 @@ class Drive(Generic[S]):
 
     async def _perform(self, move: Work) -> Result | None:
         """None when it was cut."""
-        state, helm = self.state, self._deck.bridge.helm
+        state = self.state
         assert state.open_move is not None, "it was written before it is done"
-        if runs.must_cut(state, helm, self._stops_then):
+        if self._is_cut:
             return None
         left_s = brakes.seconds_left(
             state.limits, state.tally, state.opened.at, state.open_move.started_at
@@ -304,16 +324,13 @@ class Drive(Generic[S]):
         if limits is not self._funded:
             self._funded = limits
             cap = Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
-            if cap != Cap():
-                self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
-            else:
-                self._deck.purse.close(self.run)
+            self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
 
     def _has_slot(self) -> bool:
         if not self._in_line:
             self._in_line = True
             self._ticket = self._deck.capacity.line_up()
-        return self._ticket is None or self._ticket.is_set()
+        return self._ticket is None or self._ticket.granted
 
     def _leave_line(self) -> None:
         self._in_line = False
@@ -327,22 +344,41 @@ class Drive(Generic[S]):
 
     async def record(self, event_at: Callable[[datetime], Event]) -> None:
         """Write down something of the move that is under way, unless it may not go on."""
-        while True:
-            if self.behind or self._deck.bridge.helm.stops > self._stops_then:
-                await self.heed()
-            await anyio.lowlevel.checkpoint_if_cancelled()
-            event = event_at(self._deck.clock.now())
-            try:
-                await self._append((Entry(self.run, event),))
-            except StaleError:
-                await self.heed()
-                continue
-            self._seq += 1
-            self.state = runs.evolve(self._pilot, self.state, event)
-            return
+        async with self._pen:  # an agent may say several things at once
+            while not await self._recorded(event_at):
+                pass
+        if self.behind:  # something was said before we knew that this was written
+            await self.heed()
+
+    async def _recorded(self, event_at: Callable[[datetime], Event]) -> bool:
+        """Whether it needs no further try."""
+        if self._has_news:
+            await self.heed()
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        if self._is_cut:
+            return True  # it may be shielded from that, but nothing it says counts
+        event = event_at(self._deck.clock.now())
+        try:
+            await self._append((Entry(self.run, event),))
+        except StaleError:
+            await self.heed()
+            return False
+        self._seq += 1
+        self.state = runs.evolve(self._pilot, self.state, event)
+        return True
+
+    @property
+    def _has_news(self) -> bool:
+        return self.behind or self._deck.bridge.helm.stops > self._stops_then
+
+    @property
+    def _is_cut(self) -> bool:
+        return runs.must_cut(self.state, self._deck.bridge.helm, self._stops_then)
 
     async def note(self, move_id: MoveId, item: Item) -> None:
         """Items are written together: at most one write a second, the last ones with the result."""
+        if self._is_cut:
+            return
         self._notes.append(item)
         if anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
             self._noted_at = anyio.current_time()
@@ -358,8 +394,9 @@ class Drive(Generic[S]):
             case Decision.ASK:
                 answered = self._answered[ask.id] = anyio.Event()
                 await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
-                await answered.wait()
-                return self.state.permits[ask.id]
+                if not self._is_cut:
+                    await answered.wait()
+                return self.state.permits.get(ask.id, False)
 
 
 class _Watch:

@@ -43,6 +43,7 @@ class Hands:
         self._workspaces = workspaces
         self._launcher = launcher
         self._patience: dict[RunId, Patience] = {}
+        self._frozen: set[RunId] = set()
 
     async def perform(self, run: RunId, move: Work, watch: Watch, within_s: float) -> Result | None:
         """Do it, within a time that the run's own limits give; None when it was cut.
@@ -50,6 +51,8 @@ class Hands:
         Cancelling ends what was started.
         """
         patience = self._patience[run] = _patience_for(move, within_s)
+        if run in self._frozen:
+            patience.hold()
         result: Result | None = None
         try:
             with patience:
@@ -92,14 +95,17 @@ class Hands:
         return None
 
     async def freeze(self, run: RunId) -> None:
+        self._frozen.add(run)
         if run in self._patience:
             self._patience[run].hold()
         await self._launcher.freeze(run)
 
     async def thaw(self, run: RunId) -> None:
+        self._frozen.discard(run)
+        held = self._patience.get(run)
         await self._launcher.thaw(run)
-        if run in self._patience:
-            self._patience[run].release()
+        if held is not None:
+            held.release()
 
     async def _take_turn(self, run: RunId, move: TakeTurn, watch: _Heard) -> Result:
         if (agent := self._agents.get(move.agent)) is None:
@@ -140,7 +146,7 @@ class Hands:
 
     async def _run_check(self, run: RunId, check: Check, place: Box, watch: _Heard) -> CheckResult:
         patience = Patience(check.timeout_s)
-        watch.patience.inner = patience
+        watch.patience.begin(patience)
         result: CheckResult | None = None
         with patience:
             result = await self._checks.run(check, place, run, watch.live)

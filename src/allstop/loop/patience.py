@@ -60,6 +60,12 @@ class Patience:
             self._heard_at = anyio.current_time()
             self._set()
 
+    def begin(self, inner: Patience) -> None:
+        """Hold a part of the work together with the whole."""
+        self.inner = inner
+        for _ in range(self._holds):
+            inner.hold()
+
     def hold(self) -> None:
         """Stop the clocks. Holds are counted: every one needs its own `release`."""
         self._holds += 1

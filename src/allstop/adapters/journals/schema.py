@@ -35,7 +35,7 @@ MIGRATIONS: tuple[str, ...] = (_FIRST,)
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
     """Bring the file to the newest version, or refuse one that is newer than this program."""
-    version = _version(db)
+    version = version_of(db)
     if version > len(migrations):
         raise StoreBrokenError(
             f"the store has version {version}; this program knows versions up to {len(migrations)}",
@@ -46,7 +46,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
     db.execute("begin immediate")
     try:
         # another process may have done it while this one waited
-        for number in range(_version(db), len(migrations)):
+        for number in range(version_of(db), len(migrations)):
             _run(db, migrations[number])
             db.execute(f"pragma user_version = {number + 1}")
         db.execute(f"pragma application_id = {APPLICATION_ID}")
@@ -56,10 +56,12 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
     db.execute("commit")
 
 
-def _version(db: sqlite3.Connection) -> int:
+def version_of(db: sqlite3.Connection) -> int:
+    """0 for an empty file; a database that isn't ours is refused."""
     ((version,),) = db.execute("pragma user_version")
     ((application,),) = db.execute("pragma application_id")
-    if version and application != APPLICATION_ID:
+    ((tables,),) = db.execute("select count(*) from sqlite_master")
+    if application != APPLICATION_ID and (version or application or tables):
         raise StoreBrokenError("the file is a database of another program")
     return int(version)
 

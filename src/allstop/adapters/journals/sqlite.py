@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import msgspec
 from allstop.adapters.journals.bells import Bell, Bells
 from allstop.adapters.journals.claims import Claims
 from allstop.adapters.journals.page import Page
-from allstop.adapters.journals.schema import MIGRATIONS, migrate
+from allstop.adapters.journals.schema import MIGRATIONS, migrate, version_of
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
@@ -39,10 +39,11 @@ RESERVE_BYTES = 256 * 1024
 """Kept aside, so that a stop can be written on a full disk."""
 
 BUSY_S = 0.02
-BUSY_TRIES = 250
+BUSY_TRIES = 125  # each also blocks for as long inside SQLite
 """Another process holds the file for this long at most before we give up: about five seconds."""
 
 
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's own words may be damaged too
 _encode = msgspec.json.Encoder().encode
 
 
@@ -79,7 +80,8 @@ class SqliteJournal:
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
-        self._committed: anyio.Event | None = None  # of the commit that is under way
+        self._leading = False  # somebody is about to commit for all
+        self._committed: anyio.Event | None = None  # for those who wait for that
         self._ears: list[Ear] = []
         self._told_pos = self._last_pos()  # everything up to here is known to the ears
         self._helm = Helm()
@@ -98,29 +100,33 @@ class SqliteJournal:
         job = _Job(entries, expect, write)
         self._queue.append(job)
         while not job.is_done:
-            if self._committed is None:
+            if not self._leading:
                 await self._lead()
             else:
-                await _unless_cancelled(self._committed)
+                self._committed = self._committed or anyio.Event()
+                await _uncancelled(self._committed.wait)
         if job.error is not None:
             raise job.error
 
     async def _lead(self) -> None:
         """Commit everything that waits, and wake those who do."""
-        committed = self._committed = anyio.Event()
-        await anyio.lowlevel.cancel_shielded_checkpoint()  # others who are ready may join
+        self._leading = True
+        with suppress(anyio.get_cancelled_exc_class()):  # it comes again at the caller's next step
+            await anyio.lowlevel.checkpoint()  # others who are ready may join
         batch, self._queue = self._queue, []
         try:
             await self._commit(batch)
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             _fail(batch, _broken(error))
         except StoreBrokenError as error:
             _fail(batch, error)
         finally:
             for job in batch:
                 job.is_done = True
-            self._committed = None
-            committed.set()
+            self._leading = False
+            committed, self._committed = self._committed, None
+            if committed is not None:
+                committed.set()
 
     async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
         rows = self._query(
@@ -136,7 +142,7 @@ class SqliteJournal:
             (HELM,),
         )
         return [
-            Head(RunId(run), kind, parent, seq, datetime.fromisoformat(at), bool(closed))
+            Head(RunId(run), kind, parent, seq, _instant(run, at), bool(closed))
             for run, kind, parent, seq, at, closed in rows
         ]
 
@@ -282,13 +288,13 @@ class SqliteJournal:
     def _query(self, sql: str, values: Sequence[object]) -> list[tuple]:  # type: ignore[type-arg]
         try:
             return self._db.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise _broken(error) from error
 
     def _event(self, run: RunId, seq: int, event: bytes) -> Event:
         try:
             return self._decode(event)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
 
     def _keep_reserve(self) -> None:
@@ -302,29 +308,43 @@ class SqliteJournal:
             self._has_reserve = whole
 
 
-async def _unless_cancelled(committed: anyio.Event) -> None:
-    """Wait for it. A write that is on its way can't be called back: being cancelled waits too."""
+async def _uncancelled(wait: Callable[[], Awaitable[None]]) -> None:
+    """A write that is on its way can't be called back: being cancelled waits for it too.
+
+    Whoever called goes on with what was written, and is cancelled at its next step.
+    """
     try:
-        await committed.wait()
+        await wait()
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
-            await committed.wait()
-        # whoever called goes on with what was written, and is cancelled at its next step
+            await wait()
+
+
+def _instant(run: str, at: str) -> datetime:
+    try:
+        return datetime.fromisoformat(at)
+    except ValueError as error:
+        raise StoreBrokenError(f"the time of {run} can't be read: {error}") from error
 
 
 def _connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
-    try:
-        db = sqlite3.connect(path, timeout=5.0, isolation_level=None, cached_statements=64)
-        db.execute("pragma journal_mode = wal")
-        db.execute("pragma synchronous = full")
-        migrate(db, migrations)
-        db.execute("pragma busy_timeout = 20")
-    except sqlite3.DatabaseError as error:
-        raise _broken(error) from error
+    with ExitStack() as stack:
+        try:
+            db = sqlite3.connect(path, timeout=5.0, isolation_level=None, cached_statements=64)
+            stack.callback(db.close)
+            version_of(db)  # before anything is changed in a file that may not be ours
+            db.execute("pragma journal_mode = wal")
+            db.execute("pragma synchronous = full")
+            migrate(db, migrations)
+            db.execute("pragma busy_timeout = 20")
+            db.execute("select max(pos) from events")
+        except _DAMAGE as error:
+            raise _broken(error) from error
+        stack.pop_all()
     return db
 
 
-def _broken(error: sqlite3.Error) -> StoreBrokenError:
+def _broken(error: Exception) -> StoreBrokenError:
     return StoreBrokenError(
         f"the store can't be read: {error}", "restore .allstop/ from a backup, or move it away"
     )
