@@ -2,6 +2,11 @@
 
 import pytest
 import trio.testing
+from hypothesis import settings
+
+settings.register_profile("every commit", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile("soak", max_examples=2000, deadline=None)
+settings.load_profile("every commit")
 
 
 @pytest.fixture

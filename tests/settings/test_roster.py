@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allstop.settings.model import Agent, Driver, Loop, Settings
-from allstop.settings.roster import roster
+from allstop.settings.ranking import roster
 
 
 @pytest.mark.parametrize(

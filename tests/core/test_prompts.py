@@ -1,0 +1,24 @@
+"""What a task's agent is told."""
+
+from allstop.core import prompts
+from allstop.core.moves import CheckResult
+
+
+def test_the_goal_comes_first_and_the_signals_last():
+    text = prompts.again("  Fix it \n", "news\n")
+
+    assert text == f"Fix it\n\nnews\n\n{prompts.SIGNALS}\n"
+    assert prompts.first("Fix it") == f"Fix it\n\n{prompts.SIGNALS}\n"
+
+
+def test_a_failed_check_is_told_with_its_command_code_and_the_end_of_its_output():
+    output = "x" * prompts.OUTPUT_CHARS + "AssertionError: 1 != 2\n"
+    failed = [
+        CheckResult(name="Tests", run="pytest -q", passed=False, code=3, output=output),
+        CheckResult(name="Lint", run="ruff", passed=False, timed_out=True),
+    ]
+    text = prompts.failed_checks(failed)
+
+    assert "$ pytest -q\n(exit code 3)\n[… 22 characters …]\n" in text
+    assert "AssertionError: 1 != 2\n\n$ ruff\n(timed out)" in text
+    assert len(text) < prompts.OUTPUT_CHARS + 300

@@ -1,0 +1,356 @@
+"""A run is the fold of its record; brakes come before the pilot."""
+
+import itertools
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from allstop.core import helm as helms
+from allstop.core import run as runs
+from allstop.core.approvals import Ask
+from allstop.core.brakes import AtLimit, Limits, Tally
+from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    Commanded,
+    MoveEnded,
+    MoveStarted,
+    Opened,
+    ThreadOpened,
+)
+from allstop.core.helm import Helm, Hold
+from allstop.core.moves import (
+    OURS,
+    Failed,
+    FailureKind,
+    Finish,
+    Outcome,
+    TakeTurn,
+    TurnDone,
+    Usage,
+    Wait,
+    prompt,
+)
+from allstop.core.run import Brief
+from histories import NOW, RESULTS, histories, many_events, opening, some
+from scenarios import SCENARIOS
+
+TURN = TakeTurn(agent="a", prompt=prompt("go"))
+STARTED = MoveStarted(at=NOW, id=1, move=TURN)
+
+
+class Eager:
+    """Always has a turn to take."""
+
+    kind = "eager"
+
+    def __init__(self, move=TURN):
+        self._move = move
+
+    def begin(self, spec):
+        return 0
+
+    def evolve(self, state, event):
+        return state + 1
+
+    def next_move(self, state, brief: Brief):
+        return self._move
+
+
+def after(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def said(command, seconds=0):
+    return Commanded(at=after(seconds), command=command)
+
+
+def ended(result, seconds=0):
+    return MoveEnded(at=after(seconds), id=1, result=result)
+
+
+def folded(*events, limits=Limits(), pilot=None):  # noqa: B008 - it is frozen
+    opened = Opened(at=NOW, kind="eager", spec={}, limits=limits)
+    return runs.fold(pilot or Eager(), [opened, *events])
+
+
+@given(histories())
+def test_any_history_folds_and_can_be_taken_up_at_any_point(events):
+    """Q16: the state is nothing but the fold, so a restart is a fold of what was kept."""
+    pilot = SCENARIOS[events[0].kind].pilot
+    state = runs.begin(pilot, events[0])
+    for number, event in enumerate(events[1:], start=2):
+        state = runs.evolve(pilot, state, event)
+
+        assert runs.fold(pilot, events[:number]) == state
+
+
+@given(st.sampled_from(sorted(SCENARIOS)), st.integers(0, 999), many_events(30))
+def test_even_a_history_that_makes_no_sense_folds(kind, seed, events):
+    pilot = SCENARIOS[kind].pilot
+    state = runs.fold(pilot, [opening(kind, seed), *events])
+
+    assert runs.choose(pilot, state, after(10**6)) is not None
+
+
+@given(histories(), st.sampled_from([Allstop(), Pause(), Freeze()]), st.integers(0, 10**6))
+def test_k2_a_run_that_is_held_starts_nothing_whatever_happened_before(events, brake, seconds):
+    pilot = SCENARIOS[events[0].kind].pilot
+    state = runs.fold(pilot, [*events, said(brake, seconds)])
+
+    assert isinstance(runs.choose(pilot, state, after(seconds)), Wait | Finish)
+
+
+@given(histories(), st.sampled_from([Allstop(), Pause(), Freeze()]), st.integers(0, 10**6))
+def test_k2_a_helm_that_holds_lets_no_run_start_or_end_anything(events, brake, seconds):
+    pilot = SCENARIOS[events[0].kind].pilot
+    helm = helms.fold([said(brake)])
+
+    assert isinstance(runs.choose(pilot, runs.fold(pilot, events), after(seconds), helm), Wait)
+
+
+@given(histories(), many_events(10))
+def test_a_run_that_is_closed_stays_closed_and_starts_nothing(events, more):
+    pilot = SCENARIOS[events[0].kind].pilot
+    closed = Closed(at=NOW, outcome=Outcome.DONE)
+    later = [event for event in more if not isinstance(event, Closed)]
+    state = runs.fold(pilot, [*events, closed, *later])
+
+    assert state.closed == closed
+    assert runs.choose(pilot, state, NOW) == Wait(reason="closed")
+
+
+@given(histories(), st.lists(some(Say) | some(Pause) | some(Resume) | some(Thaw), max_size=5))
+def test_a_run_that_is_aborted_can_only_end(events, commands):
+    pilot = SCENARIOS[events[0].kind].pilot
+    state = runs.fold(pilot, [*events, said(Abort()), *map(said, commands)])
+
+    assert runs.choose(pilot, state, after(10**6)) in (
+        Finish(outcome=Outcome.ABORTED),
+        Wait(reason="closed"),
+    )
+
+
+@given(histories())
+def test_what_was_used_never_becomes_less(events):
+    pilot = SCENARIOS[events[0].kind].pilot
+    tallies = [runs.fold(pilot, events[:n]).tally for n in range(1, len(events) + 1)]
+
+    for before, then in itertools.pairwise(tallies):
+        assert then.turns >= before.turns
+        assert then.tokens >= before.tokens
+        assert then.cost_microusd >= before.cost_microusd
+        assert then.busy_s >= before.busy_s
+
+
+@given(histories())
+def test_every_event_reaches_the_pilot(events):
+    state = runs.fold(Eager(), [replace(events[0], kind="eager"), *events[1:]])
+
+    assert state.pilot == len(events) - 1
+
+
+@pytest.mark.parametrize(
+    ("events", "helm", "move"),
+    [
+        ([], Helm(), TURN),
+        ([said(Pause())], Helm(), Wait(reason="paused")),
+        ([said(Freeze())], Helm(), Wait(reason="frozen")),
+        ([said(Freeze()), said(Thaw())], Helm(), TURN),
+        ([said(Allstop())], Helm(), Wait(reason="stopped")),
+        ([said(Allstop()), said(Thaw()), said(Say(text="go on"))], Helm(), Wait(reason="stopped")),
+        ([said(Allstop()), said(Resume())], Helm(), TURN),
+        ([], Helm(hold=Hold.PAUSED), Wait(reason="all paused")),
+        ([], Helm(hold=Hold.FROZEN), Wait(reason="all frozen")),
+        ([], Helm(hold=Hold.STOPPED), Wait(reason="allstop")),
+        ([said(Abort())], Helm(hold=Hold.STOPPED), Wait(reason="allstop")),
+        ([said(Pause()), said(Abort())], Helm(), Finish(outcome=Outcome.ABORTED)),
+        ([said(Abort()), said(Allstop())], Helm(), Finish(outcome=Outcome.ABORTED)),
+    ],
+)
+def test_k1_the_helm_comes_first_then_the_end_then_the_runs_own_brake(events, helm, move):
+    assert runs.choose(Eager(), folded(*events), NOW, helm) == move
+
+
+def test_k6_at_a_limit_it_ends_or_asks_as_it_was_told():
+    stop = folded(STARTED, ended(TurnDone(text="")), limits=Limits(turns=1))
+    pause = folded(
+        STARTED, ended(TurnDone(text="")), limits=Limits(turns=1, at_limit=AtLimit.PAUSE)
+    )
+
+    assert runs.choose(Eager(), stop, NOW) == Finish(outcome=Outcome.BRAKED, note="turns: 1 of 1")
+    assert runs.choose(Eager(), pause, NOW) == Wait(
+        reason="limit reached: turns: 1 of 1", for_person=True
+    )
+
+
+def test_k6_raised_limits_take_the_place_of_the_old_ones():
+    state = folded(
+        STARTED,
+        ended(TurnDone(text="")),
+        said(Raise(limits=Limits(turns=2))),
+        limits=Limits(turns=1),
+    )
+
+    assert runs.choose(Eager(), state, NOW) == TURN
+
+
+def test_k5_a_shared_budget_that_is_used_up_brakes_until_somebody_says_otherwise():
+    broke = Failed(kind=FailureKind.OUT_OF_BUDGET, message="day: tokens 9 + 1 of 9")
+    state = folded(STARTED, ended(broke))
+
+    assert runs.choose(Eager(), state, NOW) == Finish(outcome=Outcome.BRAKED, note=broke.message)
+    for command in (Raise(limits=Limits()), Resume()):
+        again = runs.evolve(Eager(), state, said(command))
+        assert runs.choose(Eager(), again, NOW) == TURN
+
+
+def test_k5_a_turn_is_not_begun_when_what_it_may_use_does_not_fit():
+    capped = Eager(TakeTurn(agent="a", prompt=prompt("go"), max_tokens=40))
+    state = folded(
+        STARTED, ended(TurnDone(text="", usage=Usage(output=61))), limits=Limits(tokens=100)
+    )
+
+    assert runs.choose(capped, state, NOW) == Finish(
+        outcome=Outcome.BRAKED, note="tokens: 61 used, 40 reserved, 100 allowed"
+    )
+
+
+def test_what_comes_back_is_counted_the_failed_and_the_childrens_included():
+    child = Tally(turns=3, input=5, output=5, busy_s=9.0)
+    state = folded(
+        STARTED,
+        ended(TurnDone(text="", usage=Usage(input=10, cached=4, output=2)), 7),
+        replace(STARTED, at=after(10)),
+        ended(Failed(kind=FailureKind.CRASHED, usage=Usage(input=1, cost_microusd=8)), 12),
+        ChildClosed(at=after(13), ref="c", run="r/c", outcome=Outcome.DONE, tally=child),
+    )
+
+    assert state.tally == Tally(turns=4, input=16, cached=4, output=7, cost_microusd=8, busy_s=18.0)
+
+
+@given(RESULTS)
+def test_k2_nothing_that_came_back_after_a_stop_counts(result):
+    stopped = folded(STARTED, said(Allstop()))
+    aborted = folded(STARTED, said(Abort()))
+    under_way = folded(STARTED)
+
+    for taken in (
+        runs.accepted(stopped, Helm(), 0, result),
+        runs.accepted(aborted, Helm(), 0, result),
+        runs.accepted(under_way, Helm(stops=1), 0, result),
+    ):
+        assert isinstance(taken, Failed)
+        assert taken.kind in OURS
+    assert runs.accepted(under_way, Helm(stops=1), 1, result) == result
+
+
+@given(RESULTS)
+def test_k2_what_a_discarded_reply_used_is_still_counted(result):
+    taken = runs.accepted(folded(STARTED, said(Allstop())), Helm(), 0, result)
+
+    assert taken.usage == getattr(result, "usage", Usage())
+
+
+@pytest.mark.parametrize("lift", [Resume(), Thaw(), Pause(), Say(text="x")])
+def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
+    """A reply from before the stop is refused after Resume too."""
+    state = folded(STARTED, said(Allstop()), said(lift))
+
+    assert runs.must_cut(state, Helm(), 0)
+    assert isinstance(runs.accepted(state, Helm(), 0, TurnDone(text="")), Failed)
+
+
+@pytest.mark.parametrize(
+    ("events", "helm", "cut"),
+    [
+        ([STARTED], Helm(), False),
+        ([STARTED, said(Pause())], Helm(), False),
+        ([STARTED, said(Freeze())], Helm(), False),
+        ([STARTED, said(Allstop())], Helm(), True),
+        ([STARTED, said(Abort())], Helm(), True),
+        ([STARTED], Helm(stops=2, hold=Hold.STOPPED), True),
+        ([STARTED], Helm(stops=2), True),
+        ([STARTED], Helm(stops=1, hold=Hold.PAUSED), False),
+        ([said(Allstop()), said(Resume()), STARTED], Helm(), False),
+        ([said(Allstop())], Helm(stops=2), False),
+    ],
+)
+def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, cut):
+    assert runs.must_cut(folded(*events), helm, 1) is cut
+
+
+@pytest.mark.parametrize(
+    ("events", "helm", "frozen"),
+    [
+        ([], Helm(), False),
+        ([said(Freeze())], Helm(), True),
+        ([], Helm(hold=Hold.FROZEN), True),
+        ([said(Pause())], Helm(hold=Hold.FROZEN), True),
+        ([said(Freeze()), said(Allstop())], Helm(), False),
+    ],
+)
+def test_k1_a_run_is_frozen_by_itself_or_with_all_others(events, helm, frozen):
+    assert runs.is_frozen(folded(*events), helm) is frozen
+
+
+def test_an_answer_is_kept_until_the_move_ends():
+    asked = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("rm",)))
+    waiting = folded(STARTED, asked)
+    answered = folded(STARTED, asked, said(Permit(ask="7", allow=True)))
+    over = folded(STARTED, asked, said(Permit(ask="7", allow=True)), ended(TurnDone(text="")))
+
+    assert (waiting.asks, waiting.permits) == ({"7": asked.ask}, {})
+    assert (answered.asks, answered.permits) == ({}, {"7": True})
+    assert (over.asks, over.permits) == ({}, {})
+
+
+def test_k18_an_answer_does_not_count_for_a_second_question_of_the_same_name():
+    """An agent that was allowed one thing may not use that name for another."""
+    harmless = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("ls",)))
+    other = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("rm", "-rf", "/")))
+    state = folded(STARTED, harmless, said(Permit(ask="7", allow=True)), other)
+
+    assert state.permits == {}
+    assert state.asks == {"7": other.ask}
+
+
+def test_k18_an_answer_that_nobody_asked_for_is_not_kept_for_later():
+    early = said(Permit(ask="7", allow=True))
+    asked = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("rm",)))
+
+    assert folded(STARTED, early, asked).permits == {}
+
+
+def test_an_open_move_knows_its_conversation():
+    state = folded(STARTED, ThreadOpened(at=NOW, id=1, thread="t-1"))
+
+    assert state.open_move.thread == "t-1"
+    assert folded(ThreadOpened(at=NOW, id=1, thread="t-1")).open_move is None
+
+
+def test_what_is_said_to_a_run_that_is_over_changes_nothing():
+    closed = Closed(at=NOW, outcome=Outcome.DONE)
+    commands = [said(c) for c in (Allstop(), Abort(), Pause(), Raise(limits=Limits(turns=1)))]
+    state = folded(closed, *commands)
+
+    assert replace(state, pilot=1) == folded(closed)
+
+
+def test_a_warning_reaches_the_pilot_when_a_limit_is_near():
+    briefs = []
+
+    class Told(Eager):
+        def next_move(self, state, brief):
+            briefs.append(brief)
+            return TURN
+
+    state = folded(*[STARTED, ended(TurnDone(text=""))] * 4, limits=Limits(turns=5))
+    runs.choose(Told(), state, after(3))
+
+    assert briefs == [Brief(after(3), "turns: 4 of 5")]

@@ -1,0 +1,84 @@
+"""Q19: the disk is full: nothing is lost, runs wait, and a stop is still recorded."""
+
+import os
+import subprocess
+
+import pytest
+
+NAMESPACE = ("unshare", "--map-root-user", "--mount") if os.geteuid() else ("unshare", "--mount")
+
+
+@pytest.fixture(scope="session")
+def can_mount(tmp_path_factory):
+    """Whether a disk of our own can be had here; otherwise SQLite is told that it is full."""
+    place = tmp_path_factory.mktemp("probe")
+    probe = [*NAMESPACE, "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    try:
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def on_a_small_disk(report, can_mount, tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+
+    def run(scene):
+        if can_mount:
+            return report("small_disk.py", "tmpfs", place, scene, wrap=NAMESPACE)
+        return report("small_disk.py", "paper", place, scene)
+
+    return run
+
+
+def test_q19_an_append_without_room_says_so_and_changes_nothing(on_a_small_disk):
+    happened = on_a_small_disk("journal")
+
+    assert happened["complaint"].startswith("the disk is full: make room for /")
+    assert happened["kept"] == happened["written"] + 1
+    assert happened["after"] == happened["kept"] + 1
+    assert happened["numbers"] == list(range(1, happened["after"] + 1))
+    assert happened["integrity"] == "ok"
+
+
+def test_q19_an_allstop_is_recorded_from_the_reserve(on_a_small_disk):
+    happened = on_a_small_disk("journal")
+
+    assert happened["helm"] == ["Allstop"]
+    assert happened["reserve_left"] is False
+
+
+def test_q19_the_reserve_is_there_again_when_the_disk_is_full_a_second_time(on_a_small_disk):
+    assert on_a_small_disk("twice") == {"stops": 2, "helm": 4}
+
+
+def test_q19_a_newcomer_can_stop_everything_on_a_full_disk(on_a_small_disk):
+    assert on_a_small_disk("newcomer") == {"helm": 1}
+
+
+def test_q19_a_run_waits_for_room_and_goes_on(on_a_small_disk):
+    happened = on_a_small_disk("engine")
+
+    assert happened["trouble"].startswith("the disk is full: make room for /")
+    assert happened["turns_then"] < 41
+    assert happened["turns"] == 41
+    assert happened["outcome"] is True
+
+
+def test_q19_a_turn_is_cut_and_its_stop_recorded_on_a_full_disk(on_a_small_disk):
+    happened = on_a_small_disk("stopped engine")
+
+    assert happened["discarded"] == ["t: cli takes a turn"] or happened["discarded"] == []
+    assert happened["helm"] == ["Commanded", "Halted"]
+    assert happened["ended"] == ["Opened", "MoveStarted", "MoveEnded"]
+
+
+@pytest.mark.parametrize("scene", ["journal", "twice", "newcomer", "engine"])
+def test_q19_the_same_holds_where_sqlite_is_only_told_that_it_is_full(report, tmp_path, scene):
+    """So that the way for places without mounts is tried everywhere."""
+    happened = report("small_disk.py", "paper", tmp_path, scene)
+
+    assert happened.get("helm", ["Allstop"]) in (["Allstop"], 4, 1)
+    assert happened.get("integrity", "ok") == "ok"
+    assert happened.get("outcome", True) is True

@@ -1,0 +1,127 @@
+"""K3: whoever can create a file can stop everything."""
+
+import subprocess
+import time
+
+import anyio
+import pytest
+
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import Allstop, Resume
+from allstop.core.events import Commanded, Halted, MoveEnded
+from allstop.core.helm import Hold, fold
+from allstop.core.ids import HELM
+from allstop.core.moves import FailureKind, Outcome
+from allstop.loop.steps import Parked
+from allstop.ports import Cursor, Entry, StaleError
+from faults.stores import said
+from world import DONE, World, task
+
+
+@pytest.fixture
+def journal(folder):
+    journal = SqliteJournal(folder, SystemClock())
+    yield journal
+    journal.close()
+
+
+def touch(folder):
+    subprocess.run(["touch", str(folder / "STOP")], check=True)
+
+
+async def helm_of(journal):
+    return fold(record.event for record in await journal.read(HELM))
+
+
+async def test_k3_a_file_that_another_process_creates_stops_everything_within_a_second(journal):
+    world = World(journal)
+    world.agent("cli", *[3600.0] * 3)
+    async with world.running() as engine:
+        for run in "abc":
+            await engine.open(run, "task", task())
+        await anyio.sleep(0.1)
+        began = time.monotonic()
+        touch(journal.folder)
+        with anyio.fail_after(5):
+            while not any(isinstance(e, Halted) for e in await world.events(HELM)):
+                await anyio.sleep(0.01)
+        took_s = time.monotonic() - began
+
+        assert took_s < 1
+        for run in "abc":
+            assert await engine.rested(run) == Parked("allstop")
+            (ended,) = [e for e in await world.events(run) if isinstance(e, MoveEnded)]
+            assert ended.result.kind is FailureKind.CANCELLED
+
+
+async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal):
+    """K3: removed only by Resume: taking the file away does not lift the stop."""
+    world = World(journal)
+    world.agent("cli", 3600.0, then=lambda turn: DONE)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(0.1)
+        touch(journal.folder)
+        with anyio.fail_after(5):
+            assert await engine.rested("t") == Parked("allstop")
+    journal.sentinel.lower()
+    async with world.running() as engine:
+        await engine.take("t")
+        with anyio.fail_after(5):
+            assert await engine.rested("t") == Parked("allstop")
+        await engine.command(HELM, Resume())
+        with anyio.fail_after(5):
+            while await world.outcome("t") != [Outcome.DONE]:
+                await anyio.sleep(0.01)
+
+
+async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
+    touch(journal.folder)
+    world = World(journal)
+    world.agent("cli", DONE)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        with anyio.fail_after(5):
+            assert await engine.rested("t") == Parked("allstop")
+
+    assert (await helm_of(journal)).hold is Hold.STOPPED
+
+
+async def test_k3_the_file_wins_against_a_conditional_append(journal):
+    """K2: it counts before anybody has read it: what was chosen before it can't be written."""
+    await journal.append(Entry("a", said("one")))
+    touch(journal.folder)
+
+    with pytest.raises(StaleError):
+        await journal.append(Entry("a", said("two")), expect=Cursor("a", 1, 0))
+    assert len(await journal.read("a")) == 1
+    (stop,) = await journal.read(HELM)
+    assert isinstance(stop.event, Commanded)
+    assert stop.event.command == Allstop()
+    await journal.append(Entry("a", said("two")), expect=Cursor("a", 1, 1))
+
+
+async def test_k3_a_file_that_stays_is_one_stop_and_not_many(journal):
+    touch(journal.folder)
+    for number in range(5):
+        await journal.append(Entry("a", said(str(number))))
+
+    assert (await helm_of(journal)).stops == 1
+
+
+async def test_k3_while_the_file_is_there_a_resume_does_not_last(journal):
+    touch(journal.folder)
+    await journal.append(Entry("a", said("one")))
+    await journal.append(Entry(HELM, Commanded(at=SystemClock().now(), command=Resume())))
+    await journal.append(Entry("a", said("two")))
+
+    helm = await helm_of(journal)
+    assert (helm.hold, helm.stops) == (Hold.STOPPED, 2)
+
+
+async def test_k3_a_dangling_link_of_that_name_counts_too(journal):
+    (journal.folder / "STOP").symlink_to("nowhere")
+    await journal.append(Entry("a", said("one")))
+
+    assert (await helm_of(journal)).hold is Hold.STOPPED

@@ -1,0 +1,38 @@
+"""F6: how many turns at once, and who comes next."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allstop.loop.capacity import Capacity
+
+
+@given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 50)), max_size=60))
+def test_f6_never_more_than_the_slots_and_always_in_order(slots, steps):
+    capacity, line = Capacity(slots), []
+    for joins, which in steps:
+        if joins or not line:
+            line.append(capacity.line_up())
+        else:
+            capacity.give_back(line.pop(which % len(line)))
+
+        granted = [ticket.granted for ticket in line]
+        assert granted == [n < slots for n in range(len(line))]
+
+
+def test_without_a_number_there_are_slots_for_all():
+    capacity = Capacity()
+
+    assert [capacity.line_up() for _ in range(3)] == [None] * 3
+    capacity.give_back(None)
+
+
+async def test_f6_a_call_wakes_who_waits_without_giving_a_slot():
+    capacity = Capacity(1)
+    first, second = capacity.line_up(), capacity.line_up()
+    second.call()
+    await second.called()
+
+    assert (first.granted, second.granted) == (True, False)
+    capacity.give_back(first)
+    await second.called()
+    assert second.granted

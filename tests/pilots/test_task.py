@@ -1,0 +1,488 @@
+"""B7: the task pilot, move by move."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from allstop.core import prompts
+from allstop.core.commands import Answer, Retry, Say, Skip
+from allstop.core.moves import (
+    LIMITED,
+    OURS,
+    Change,
+    Check,
+    CheckResult,
+    ChecksDone,
+    Deliver,
+    Delivered,
+    Failed,
+    FailureKind,
+    Finish,
+    OpenWorkspace,
+    Outcome,
+    RunChecks,
+    TakeTurn,
+    TurnDone,
+    Wait,
+    WorkspaceOpen,
+    prompt,
+)
+from allstop.pilots.task import AGAIN, TaskPilot
+from flight import Flight
+from histories import NOW
+
+COMPLETE = "<promise>COMPLETE</promise>"
+WORK = Change(head="c1", commits=1, files=2)
+NO_WORK = Change(head="c0")
+TESTS = {"name": "Tests", "run": "pytest -q"}
+DONE = Finish(outcome=Outcome.DONE)
+FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
+
+
+def fly(**spec):
+    return Flight(
+        TaskPilot(), {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT, **spec}
+    )
+
+
+def fly_in_a_workspace(**spec):
+    flight = fly(target="main", **spec)
+    assert flight.back(WorkspaceOpen(base="c0")).workspace == "t"
+    return flight
+
+
+def said(text, change=None, thread=None):
+    return TurnDone(text=text, change=change, thread=thread)
+
+
+def failed(kind, **more):
+    return Failed(kind=kind, **more)
+
+
+def after(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+# --- the way of a task ---
+
+
+def test_the_first_turn_has_the_goal_and_the_rules_for_signals():
+    move = fly(max_tokens=70, turn_s=9.0, idle_s=8.0).next()
+
+    assert move == TakeTurn(
+        agent="first",
+        prompt=prompt(prompts.first("Fix it")),
+        timeout_s=9.0,
+        idle_s=8.0,
+        max_tokens=70,
+    )
+
+
+def test_a_task_of_a_repository_opens_its_workspace_first_and_works_there():
+    flight = fly(target="main")
+
+    assert flight.next() == OpenWorkspace(workspace="t", target="main")
+    assert flight.back(WorkspaceOpen(base="c0")).workspace == "t"
+
+
+def test_complete_with_work_is_checked_and_brought_home_and_done():
+    flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t")
+
+    assert flight.back(said(COMPLETE, WORK)) == RunChecks(
+        checks=(Check(name="Tests", run="pytest -q"),), workspace="t"
+    )
+    assert flight.back(ChecksDone()) == Deliver(workspace="t", branch="allstop/t")
+    assert flight.back(Delivered(branch="allstop/t", commit="c1")) == DONE
+
+
+def test_complete_without_checks_or_branch_is_done_at_once():
+    assert fly().back(said(COMPLETE)) == DONE
+    assert fly_in_a_workspace().back(said(COMPLETE, WORK)) == DONE
+
+
+def test_a_turn_goes_on_in_the_same_conversation():
+    flight = fly()
+
+    assert flight.next().thread is None
+    assert flight.back(said("more", thread="t-1")).thread == "t-1"
+    assert flight.back(said("more")).thread == "t-1"
+
+
+def test_a_conversation_that_was_opened_is_taken_up_again_after_a_crash():
+    """P7: at the point it had reached."""
+    flight = fly()
+    flight.start()
+    flight.opens("t-7")
+
+    assert flight.end(failed(FailureKind.INTERRUPTED)).thread == "t-7"
+
+
+@pytest.mark.parametrize("text", ["working", "<promise>PROGRESS: 40% tests</promise>", ""])
+def test_b7_without_a_final_signal_it_is_asked_to_go_on(text):
+    move = fly().back(said(text))
+
+    assert move.prompt == prompt(prompts.again("Fix it", prompts.NO_SIGNAL))
+
+
+# --- complete, and yet not ---
+
+
+@pytest.mark.parametrize("change", [None, NO_WORK])
+def test_k20_complete_without_a_change_is_not_complete(change):
+    flight = fly_in_a_workspace(checks=[TESTS], branch="b")
+
+    move = flight.back(said(COMPLETE, change))
+    assert move.prompt == prompt(prompts.again("Fix it", prompts.NO_CHANGE))
+
+
+def test_work_of_an_earlier_turn_counts_for_a_later_complete():
+    flight = fly_in_a_workspace()
+    flight.back(said("half", WORK))
+
+    assert flight.back(said(COMPLETE)) == DONE
+
+
+def test_b7_failed_checks_come_back_with_command_exit_code_and_end_of_output():
+    flight = fly_in_a_workspace(checks=[TESTS], branch="b")
+    flight.back(said(COMPLETE, WORK))
+    output = "x" * 9000 + "\nE  assert 1 == 2"
+    bad = CheckResult(name="Tests", run="pytest -q", passed=False, code=3, output=output)
+    move = flight.back(ChecksDone(results=(bad,)))
+
+    assert isinstance(move, TakeTurn)
+    assert "$ pytest -q\n(exit code 3)" in move.prompt.text
+    assert move.prompt.text.count("E  assert 1 == 2") == 1
+    assert len(move.prompt.text) < 6000
+
+
+def test_checks_are_run_again_after_a_further_turn_and_only_a_pass_delivers():
+    flight = fly_in_a_workspace(checks=[TESTS], branch="b")
+    bad = CheckResult(name="Tests", run="pytest -q", passed=False, code=1)
+    flight.back(said(COMPLETE, WORK))
+    flight.back(ChecksDone(results=(bad,)))
+
+    assert isinstance(flight.back(said(COMPLETE, WORK)), RunChecks)
+    assert isinstance(flight.back(ChecksDone()), Deliver)
+
+
+def test_a_check_that_is_not_required_fails_nobody():
+    flight = fly_in_a_workspace(checks=[TESTS])
+    flight.back(said(COMPLETE, WORK))
+    bad = CheckResult(name="Lint", run="lint", passed=False, required=False, code=1)
+
+    assert flight.back(ChecksDone(results=(bad,))) == DONE
+
+
+def test_the_failure_is_told_once_and_not_in_the_turn_after_it():
+    flight = fly_in_a_workspace(checks=[TESTS])
+    flight.back(said(COMPLETE, WORK))
+    bad = CheckResult(name="Tests", run="pytest -q", passed=False, code=1)
+    flight.back(ChecksDone(results=(bad,)))
+
+    assert "pytest" not in flight.back(said("hm", WORK)).prompt.text
+
+
+# --- what else an agent may say ---
+
+
+def test_b7_blocked_ends_with_the_reason():
+    move = fly().back(said("I tried.\n<promise>BLOCKED: no API key</promise>"))
+
+    assert move == Finish(outcome=Outcome.BLOCKED, note="no API key")
+
+
+def test_b7_pending_waits_for_a_person_and_the_answer_goes_into_the_next_turn():
+    flight = fly()
+
+    move = flight.back(said("<promise>PENDING: tabs or spaces?</promise>"))
+    assert move == Wait(reason="asks: tabs or spaces?", for_person=True)
+    assert flight.wait(10**6).next() == move
+    move = flight.told(Answer(text="tabs"))
+    assert move.prompt == prompt(
+        prompts.again("Fix it", prompts.answered("tabs or spaces?", "tabs"))
+    )
+
+
+def test_an_answer_that_nobody_waits_for_changes_nothing():
+    flight = fly()
+    before = flight.next()
+
+    assert flight.told(Answer(text="42")) == before
+
+
+def test_what_people_say_is_in_the_next_prompt_and_in_no_later_one():
+    flight = fly()
+    flight.told(Say(text="use tabs"))
+
+    assert "A person says: use tabs" in flight.told(Say(text="and Python")).prompt.text
+    assert "A person says: and Python" in flight.next().prompt.text
+    assert "A person says" not in flight.back(said("ok")).prompt.text
+
+
+def test_what_people_say_during_a_turn_is_kept_for_the_next():
+    flight = fly()
+    flight.told(Say(text="early"))
+    flight.start()
+    flight.told(Say(text="late"))
+    move = flight.end(said("ok"))
+
+    assert "late" in move.prompt.text
+    assert "early" not in move.prompt.text
+
+
+def test_what_people_said_is_told_again_when_the_turn_was_lost():
+    flight = fly()
+    flight.told(Say(text="use tabs"))
+
+    assert "use tabs" in flight.back(failed(FailureKind.INTERRUPTED)).prompt.text
+
+
+def test_commands_that_are_not_for_a_task_change_nothing():
+    flight = fly()
+    before = flight.next()
+
+    assert flight.told(Skip()) == before
+
+
+# --- iterations ---
+
+
+def test_b7_when_the_iterations_are_used_up_it_has_timed_out():
+    flight = fly(iterations=3)
+    flight.back(said("1"))
+    flight.back(said("2"))
+
+    assert flight.back(said("3")) == Finish(
+        outcome=Outcome.TIMED_OUT, note="not done after 3 turns"
+    )
+
+
+def test_the_last_iteration_may_still_complete():
+    flight = fly_in_a_workspace(iterations=1, checks=[TESTS])
+
+    assert isinstance(flight.back(said(COMPLETE, WORK)), RunChecks)
+    assert flight.back(ChecksDone()) == DONE
+
+
+def test_failed_checks_after_the_last_iteration_are_the_end():
+    flight = fly_in_a_workspace(iterations=1, checks=[TESTS])
+    flight.back(said(COMPLETE, WORK))
+    bad = CheckResult(name="Tests", run="pytest -q", passed=False, code=1)
+
+    assert flight.back(ChecksDone(results=(bad,))).outcome is Outcome.TIMED_OUT
+
+
+@pytest.mark.parametrize("kind", sorted(OURS | AGAIN | LIMITED))
+def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
+    flight = fly(iterations=1)
+    flight.back(failed(kind))
+
+    assert isinstance(flight.wait(10**4).next(), TakeTurn)
+
+
+# --- every way to fail ---
+
+ENDS = {
+    FailureKind.AUTH: Outcome.FAILED,
+    FailureKind.BAD_REQUEST: Outcome.FAILED,
+    FailureKind.CONFLICT: Outcome.FAILED,
+    FailureKind.CONTEXT: Outcome.FAILED,
+    FailureKind.EXITED: Outcome.FAILED,
+    FailureKind.TIMED_OUT: Outcome.TIMED_OUT,
+    FailureKind.UNSAFE: Outcome.FAILED,
+}
+
+
+def test_every_kind_of_failure_has_its_place():
+    places = [set(ENDS), OURS, LIMITED, AGAIN, {FailureKind.OUT_OF_BUDGET}]
+
+    assert set().union(*places) == set(FailureKind)
+    assert sum(map(len, places)) == len(FailureKind)
+
+
+@pytest.mark.parametrize(("kind", "outcome"), sorted(ENDS.items()))
+def test_a_failure_that_waiting_would_not_mend_ends_the_task_and_says_why(kind, outcome):
+    move = fly().back(failed(kind, message="because\nof this"))
+
+    assert move == Finish(outcome=outcome, note=f"{kind}: because of this")
+
+
+@pytest.mark.parametrize("kind", sorted(OURS))
+def test_a_turn_that_was_cut_off_by_us_is_taken_again_at_once(kind):
+    flight = fly()
+    first = flight.next()
+
+    for _ in range(10):
+        assert flight.back(failed(kind)) == first
+
+
+@pytest.mark.parametrize("kind", sorted(AGAIN))
+def test_a_turn_that_failed_by_chance_is_tried_again_twice_with_longer_waits(kind):
+    flight = fly()
+
+    assert flight.back(failed(kind)) == Wait(reason="tries again later", until=after(2))
+    assert isinstance(flight.wait(2).next(), TakeTurn)
+    assert flight.back(failed(kind)) == Wait(reason="tries again later", until=after(6))
+    assert isinstance(flight.wait(4).next(), TakeTurn)
+    assert flight.back(failed(kind, message="boom")) == Finish(
+        outcome=Outcome.FAILED, note=f"{kind}: boom"
+    )
+
+
+def test_a_turn_that_succeeds_forgets_the_failures_before_it():
+    flight = fly()
+    for _ in range(5):
+        for _ in range(2):
+            flight.back(failed(FailureKind.NETWORK))
+            flight.wait(100)
+        assert isinstance(flight.back(said("went well")), TakeTurn)
+
+
+def test_retry_ends_the_wait_and_counts_from_the_start():
+    flight = fly()
+    flight.back(failed(FailureKind.NETWORK))
+
+    assert isinstance(flight.told(Retry()), TakeTurn)
+    assert flight.back(failed(FailureKind.NETWORK)) == Wait(
+        reason="tries again later", until=after(2)
+    )
+
+
+def test_waits_are_jittered_by_the_task_so_that_many_do_not_come_back_at_once():
+    waits = {
+        fly(task=f"t{n}", backoff={}).back(failed(FailureKind.NETWORK)).until for n in range(20)
+    }
+
+    assert len(waits) > 15
+    assert all(after(2) <= until <= after(2.2) for until in waits)
+
+
+@pytest.mark.parametrize("kind", sorted(LIMITED))
+def test_k13_a_limited_agent_is_left_alone_until_it_may_speak_again(kind):
+    flight = fly()
+    move = flight.back(failed(kind, retry_at=after(3600)))
+
+    assert move == Wait(reason="every agent is at its limit", until=after(3600))
+    assert isinstance(flight.wait(3600).next(), TakeTurn)
+
+
+def test_k13_a_limited_agent_that_gives_no_time_is_left_alone_longer_and_longer():
+    flight = fly()
+    waits = []
+    for _ in range(5):
+        before = flight.now
+        until = flight.back(failed(FailureKind.OVERLOADED)).until
+        waits.append((until - before).total_seconds())
+        flight.now = until
+
+    for wait_s, least_s in zip(waits, [5, 15, 45, 135, 300], strict=True):
+        assert least_s <= wait_s <= least_s * 1.1
+
+
+@pytest.mark.parametrize("retry_at", [after(-3600), NOW])
+def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at):
+    """Clocks differ: a time that has passed is no time to come back at once, for ever."""
+    flight = fly()
+    move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=retry_at))
+
+    assert isinstance(move, Wait)
+    assert move.until > flight.now
+
+
+def test_k13_the_fallback_speaks_while_the_first_is_limited_and_then_the_first_again():
+    flight = fly(agents=["first", "second"])
+    limit = failed(FailureKind.USAGE_LIMITED, retry_at=after(60))
+
+    assert flight.back(limit).agent == "second"
+    assert flight.back(said("hm"), after_s=30).agent == "second"
+    assert flight.back(said("hm"), after_s=31).agent == "first"
+
+
+def test_another_agent_starts_a_conversation_of_its_own():
+    flight = fly(agents=["first", "second"])
+    flight.back(said("hm", thread="of-first"))
+    move = flight.back(failed(FailureKind.USAGE_LIMITED, retry_at=after(60)))
+
+    assert (move.agent, move.thread) == ("second", None)
+    assert flight.back(said("hm", thread="of-second")).thread == "of-second"
+    assert flight.wait(60).next().thread is None
+
+
+def test_k13_when_all_are_limited_the_soonest_is_waited_for():
+    flight = fly(agents=["first", "second"])
+    flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(900)))
+
+    assert flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(300))) == Wait(
+        reason="every agent is at its limit", until=after(300)
+    )
+    assert flight.wait(300).next().agent == "second"
+    assert flight.wait(600).next().agent == "first"
+
+
+def test_a_workspace_that_can_not_be_opened_ends_the_task():
+    move = fly(target="nowhere").back(failed(FailureKind.BAD_REQUEST, message="no branch nowhere"))
+
+    assert move == Finish(outcome=Outcome.FAILED, note="bad_request: no branch nowhere")
+
+
+def test_a_workspace_that_failed_to_open_by_chance_is_tried_again_after_a_wait():
+    flight = fly(target="main")
+
+    assert flight.back(failed(FailureKind.CRASHED)) == Wait(
+        reason="tries again later", until=after(2)
+    )
+    assert isinstance(flight.wait(2).next(), OpenWorkspace)
+
+
+def test_a_delivery_that_was_cut_off_is_taken_up_again():
+    flight = fly_in_a_workspace(branch="b")
+    flight.back(said(COMPLETE, WORK))
+
+    assert flight.back(failed(FailureKind.INTERRUPTED)) == Deliver(workspace="t", branch="b")
+
+
+def test_a_delivery_that_conflicts_ends_the_task_with_the_reason():
+    flight = fly_in_a_workspace(branch="b")
+    flight.back(said(COMPLETE, WORK))
+    move = flight.back(failed(FailureKind.CONFLICT, message="b has moved"))
+
+    assert move == Finish(outcome=Outcome.FAILED, note="conflict: b has moved")
+
+
+# --- done = "exit" ---
+
+
+def test_done_by_exit_takes_the_end_of_a_turn_with_work_for_complete():
+    flight = fly_in_a_workspace(done="exit", checks=[TESTS])
+
+    assert isinstance(flight.back(said("bye", WORK)), RunChecks)
+
+
+@pytest.mark.parametrize("change", [None, NO_WORK])
+def test_done_by_exit_without_work_goes_on(change):
+    assert isinstance(fly_in_a_workspace(done="exit").back(said("bye", change)), TakeTurn)
+
+
+def test_done_by_exit_still_hears_a_signal():
+    flight = fly_in_a_workspace(done="exit")
+
+    assert flight.back(said("<promise>BLOCKED: no</promise>", WORK)).outcome is Outcome.BLOCKED
+
+
+# --- the spec ---
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"task": "t", "goal": "g"},
+        {"task": "t", "goal": "g", "agents": "cli"},
+        {"task": "t", "goal": "g", "agents": ["a"], "done": "maybe"},
+        {"task": "t", "goal": 3, "agents": ["a"]},
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused(spec):
+    with pytest.raises(msgspec.ValidationError):
+        TaskPilot().begin(spec)

@@ -1,0 +1,71 @@
+"""How to make a random run of each kind. A new pilot joins every property and the simulation
+by a line in `SCENARIOS`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.run import Pilot
+from allstop.pilots.task import TaskPilot
+from fleet_pilot import FleetPilot
+
+Spec = dict[str, object]
+
+TOKENS_A_TURN = 100
+"""The cap on every call in a scenario: budgets are exact where calls are capped (K5)."""
+
+
+class Scenario(NamedTuple):
+    pilot: Pilot[Any]
+    make: Callable[[Random, str, Sequence[str]], Spec]  # from a name and the agents there are
+
+
+def task_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    spec: Spec = {
+        "task": name,
+        "goal": f"goal of {name}",
+        "agents": chance.sample(list(agents), chance.randint(1, min(3, len(agents)))),
+        "iterations": chance.randint(1, 6),
+        "turn_s": chance.choice([120.0, 1800.0]),
+        "idle_s": chance.choice([60.0, 600.0]),
+        "max_tokens": TOKENS_A_TURN,
+        "done": chance.choice(["signal", "signal", "exit"]),
+    }
+    if chance.random() < 0.6:
+        spec["target"] = "main"
+        if chance.random() < 0.7:
+            spec["branch"] = f"allstop/{name}"
+        if chance.random() < 0.7:
+            spec["checks"] = [
+                {"name": f"check {n}", "run": f"make {n}", "required": chance.random() < 0.8}
+                for n in range(chance.randint(1, 2))
+            ]
+    return spec
+
+
+def fleet_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    refs = [f"c{number}" for number in range(chance.randint(1, 4))]
+    return {
+        "tasks": {ref: task_spec(chance, f"{name}.{ref}", agents) for ref in refs},
+        "at_once": chance.randint(1, 3),
+    }
+
+
+SCENARIOS: Mapping[str, Scenario] = {
+    "task": Scenario(TaskPilot(), task_spec),
+    "fleet": Scenario(FleetPilot(), fleet_spec),
+}
+
+
+def some_limits(chance: Random) -> Limits:
+    """Limits that may be reached; what a parent may use, its children share."""
+    if chance.random() < 0.5:
+        return Limits()
+    return Limits(
+        turns=chance.choice([None, 1, 3, 8]),
+        tokens=chance.choice([None, 250, 600]),
+        time_s=chance.choice([None, None, 3600.0]),
+        busy_s=chance.choice([None, None, 600.0]),
+        at_limit=AtLimit.PAUSE,
+    )
