@@ -43,10 +43,10 @@ class Folders:
         self._folder = folder
 
     def place(self, workspace: str) -> Box:
-        for name in ("home", "work"):
+        for name in ("home", "tree"):
             (self._folder / workspace / name).mkdir(parents=True, exist_ok=True)
         at = self._folder / workspace
-        return Box(home=str(at / "home"), workspace=str(at / "work"))
+        return Box(home=str(at / "home"), workspace=str(at / "tree"))
 
     async def open(self, workspace, target, label):
         from allstop.core.moves import WorkspaceOpen
@@ -69,7 +69,7 @@ def alive(token: str) -> int:
 
 
 async def all_beat(folder: Path, agents: int) -> None:
-    while len(list(folder.glob("*/work/beat-*"))) < agents * len(KINDS.split(",")):
+    while len(list(folder.glob("*/tree/beat-*"))) < agents * len(KINDS.split(",")):
         await anyio.sleep(0.02)
 
 

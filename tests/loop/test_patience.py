@@ -9,7 +9,7 @@ from allstop.loop.patience import Patience
 async def spent(patience, *steps):
     """Seconds until it ran out; steps are seconds to wait, or what to do to it."""
     began = anyio.current_time()
-    with patience:
+    with patience.scope:
         for step in steps:
             if isinstance(step, str):
                 getattr(patience, step)()
@@ -43,7 +43,7 @@ async def test_k12_deadlines(most_s, idle_s, steps, until_s, stalled):
 
 async def test_work_that_is_done_in_time_is_left_alone():
     patience = Patience(100, 30)
-    with patience:
+    with patience.scope:
         await anyio.sleep(29)
 
     assert not patience.ran_out
@@ -54,9 +54,9 @@ async def test_k1_a_part_is_held_together_with_the_whole():
     whole.hold()
     whole.hold()
     began = anyio.current_time()
-    with whole:
+    with whole.scope:
         whole.begin(part)
-        with part:
+        with part.scope:
             await anyio.sleep(300)
             whole.release()
             await anyio.sleep(300)

@@ -10,7 +10,7 @@ from allstop.core.commands import Command
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM, root_of
-from allstop.engines.local import say
+from allstop.engines.saying import say
 from allstop.ports import Entry
 
 if TYPE_CHECKING:

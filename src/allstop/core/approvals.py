@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Ask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A command an agent wants to run, a file it wants to change, or a question it has."""
 
     id: str
@@ -25,7 +25,7 @@ class Decision(StrEnum):
 _STRICTEST_FIRST = (Decision.DENY, Decision.ASK, Decision.ALLOW)
 
 
-class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Rule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     prefix: tuple[str, ...]
     decision: Decision
     why: str = ""

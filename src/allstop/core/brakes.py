@@ -18,7 +18,7 @@ class AtLimit(StrEnum):
     STOP = "stop"
 
 
-class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Limits(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The most a run may use; None means no limit."""
 
     turns: int | None = None
@@ -29,7 +29,7 @@ class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_limit: AtLimit = AtLimit.STOP
 
 
-class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What a run has used, its children included."""
 
     turns: int = 0
@@ -97,12 +97,14 @@ def room_for(limits: Limits, tally: Tally, max_tokens: int) -> Verdict:
 
 def seconds_left(limits: Limits, tally: Tally, opened_at: datetime, now: datetime) -> float | None:
     """How long a move may last before a limit in time is reached."""
+    if limits.time_s is None and limits.busy_s is None:
+        return None
     left = []
     if limits.time_s is not None:
         left.append(limits.time_s - (now - opened_at).total_seconds())
     if limits.busy_s is not None:
         left.append(limits.busy_s - tally.busy_s)
-    return max(0.0, min(left)) if left else None
+    return max(0.0, min(left))
 
 
 def _gauge(name: str, used: float, most: float) -> Verdict:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 
-class Amount(Struct, frozen=True, kw_only=True):
+class Amount(Struct, frozen=True, gc=False, kw_only=True):
     turns: int = 0
     tokens: int = 0
     cost_microusd: int = 0
@@ -30,7 +30,7 @@ class Amount(Struct, frozen=True, kw_only=True):
 NOTHING = Amount()
 
 
-class Cap(Struct, frozen=True, kw_only=True):
+class Cap(Struct, frozen=True, gc=False, kw_only=True):
     """The most one account may come to; None means no limit."""
 
     turns: int | None = None
@@ -38,7 +38,7 @@ class Cap(Struct, frozen=True, kw_only=True):
     cost_microusd: int | None = None
 
 
-class Account(Struct, frozen=True, kw_only=True):
+class Account(Struct, frozen=True, gc=False, kw_only=True):
     """One thing that has a budget: a run, a task, a sprint, a day."""
 
     cap: Cap = Cap()

@@ -10,7 +10,7 @@ from allstop.core.brakes import Limits
 
 
 class _Command(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="command", tag=True
+    Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="command", tag=True
 ):
     pass
 

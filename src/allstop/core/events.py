@@ -14,7 +14,9 @@ from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Item, Outcome, Result, Work
 
 
-class _Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=True):
+class _Event(
+    Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="event", tag=True
+):
     at: datetime
 
 
@@ -73,7 +75,7 @@ class Closed(_Event, frozen=True, tag="closed"):
     note: str = ""
 
 
-class Killed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Killed(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A process tree that a stop put down."""
 
     label: str

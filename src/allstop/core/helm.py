@@ -22,7 +22,7 @@ class Hold(StrEnum):
     STOPPED = "stopped"
 
 
-class Helm(Struct, frozen=True, kw_only=True):
+class Helm(Struct, frozen=True, gc=False, kw_only=True):
     hold: Hold = Hold.NONE
     stops: int = 0  # the epoch: what began before a stop is not accepted after it
     since: datetime | None = None

@@ -54,7 +54,7 @@ OURS = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED, FailureKind.INTE
 """Nobody's fault: the move is simply taken up again."""
 
 
-class Prompt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What an agent is told. The record keeps the digest; a replay makes the text again."""
 
     digest: str
@@ -67,7 +67,7 @@ def prompt(text: str) -> Prompt:
     return Prompt(digest=digest, chars=len(text), text=text)
 
 
-class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A command that must succeed before work counts as done."""
 
     name: str
@@ -76,7 +76,9 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     required: bool = True
 
 
-class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="move", tag=True):
+class _Move(
+    Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="move", tag=True
+):
     pass
 
 
@@ -136,14 +138,14 @@ def on_record(move: Work) -> Work:
     return move
 
 
-class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """Something finished that an agent said or did within a turn."""
 
     kind: str
     text: str
 
 
-class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What a turn used. Input includes what came from a cache."""
 
     input: int = 0
@@ -156,7 +158,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.input + self.output
 
 
-class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """Where a workspace stands after a turn."""
 
     head: str
@@ -164,7 +166,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: int = 0
 
 
-class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     name: str
     run: str
     passed: bool
@@ -175,7 +177,9 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     output: str = ""  # its end
 
 
-class _Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="result", tag=True):
+class _Result(
+    Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="result", tag=True
+):
     pass
 
 

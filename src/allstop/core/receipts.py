@@ -19,7 +19,7 @@ from allstop.core.run import Pilot, RunState
 S = TypeVar("S")
 
 
-class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One decision: what was known, what was decided, what came of it."""
 
     seq: int
@@ -33,7 +33,7 @@ class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     overridden: str = ""  # why what came back did not count
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class Difference(Struct, frozen=True, gc=False, kw_only=True):
     seq: int
     recorded: Work | Finish
     again: Move

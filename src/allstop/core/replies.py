@@ -16,7 +16,7 @@ class Signal(StrEnum):
     PROGRESS = "progress"
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class Said(Struct, frozen=True, gc=False, kw_only=True):
     signal: Signal
     text: str = ""  # the reason, the question, or how far it is
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from msgspec import Struct
 
 
-class Backoff(Struct, frozen=True, kw_only=True):
+class Backoff(Struct, frozen=True, gc=False, kw_only=True):
     """Waits of 2 s, 4 s, 8 s …, each up to a tenth longer so that many don't come back at once."""
 
     first_s: float = 2.0

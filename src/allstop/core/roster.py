@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.core.ids import AgentName
 
 
-class Roster(Struct, frozen=True, kw_only=True):
+class Roster(Struct, frozen=True, gc=False, kw_only=True):
     """Agents in order of preference, and until when each is held by a limit."""
 
     agents: tuple[AgentName, ...]

@@ -62,7 +62,7 @@ class Pilot(Protocol[S]):
     def next_move(self, state: S, brief: Brief) -> Move: ...
 
 
-class OpenMove(Struct, frozen=True, kw_only=True):
+class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     id: MoveId
     move: Work
     started_at: datetime
@@ -70,7 +70,7 @@ class OpenMove(Struct, frozen=True, kw_only=True):
     thread: str | None = None
 
 
-class RunState(Struct, Generic[S], frozen=True, kw_only=True):
+class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     opened: Opened
     pilot: S
     limits: Limits

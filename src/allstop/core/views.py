@@ -56,7 +56,7 @@ class Line(NamedTuple):
     text: str
 
 
-class RunView(Struct, frozen=True, kw_only=True):
+class RunView(Struct, frozen=True, gc=False, kw_only=True):
     """Where a run stands."""
 
     id: RunId

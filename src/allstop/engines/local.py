@@ -12,15 +12,18 @@ from anyio.abc import TaskGroup
 from allstop.core import run as runs
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING
-from allstop.core.commands import Abort, Allstop, Command, Freeze, Pause, Resume, Thaw
+from allstop.core.commands import Abort, Allstop, Command
 from allstop.core.events import Commanded, Event, Halted, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.moves import Outcome
 from allstop.core.run import Pilot, RunState
+from allstop.engines.berth import Berth
+from allstop.engines.saying import say
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
-from allstop.loop.drive import STORE_RETRY_S, Deck, Drive, SupersededError
+from allstop.loop.deck import Deck
+from allstop.loop.drive import STORE_RETRY_S, Drive, SupersededError
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import Parked, used_so_far
@@ -28,7 +31,6 @@ from allstop.ports import (
     Clock,
     Cursor,
     Entry,
-    Head,
     Journal,
     Launcher,
     Live,
@@ -40,34 +42,10 @@ from allstop.ports import (
 HALT_S = 10.0
 """How long a stop waits for what it cut off before it says so."""
 
-_FOR_ALL_BELOW = (Pause, Resume, Freeze, Thaw, Allstop, Abort)
-
 EVERYTHING = ""
 """The label above all others."""
 
 Show = Callable[[RunId, Live], None]
-
-
-class Berth:
-    """Where one run lies: the drive, and what wakes it."""
-
-    def __init__(self, drive: Drive[Any]) -> None:
-        self.drive = drive
-        self.bell = anyio.Event()
-        self.resting: Parked | Outcome | None = None
-        self.rested = anyio.Event()
-        self.risen = anyio.Event()
-
-    def rest(self, at: Parked | Outcome) -> None:
-        self.resting = at
-        self.risen = anyio.Event()
-        self.rested.set()
-
-    def rise(self) -> None:
-        self.resting = None
-        if self.rested.is_set():  # whoever waits already must hear of it
-            self.rested = anyio.Event()
-        self.risen.set()
 
 
 class LocalEngine:
@@ -271,7 +249,7 @@ class LocalEngine:
             took_ms=round((now - asked_at).total_seconds() * 1000, 1),
             killed=self._launcher.killed(),
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
-            runs={run: _where(berth) for run, berth in self._berths.items()},
+            runs={run: berth.where() for run, berth in self._berths.items()},
         )
         await self._write_down(halted)
         self._halted[stops] = halted
@@ -385,32 +363,6 @@ class LocalEngine:
         self._claims.clear()
 
 
-async def say(journal: Journal, clock: Clock, run: RunId, command: Command, by: str) -> None:
-    """Write a command for a run; a brake is for all the open runs below it too."""
-    commanded = Commanded(at=clock.now(), command=command, by=by)
-    told: dict[RunId, None] = {}
-    while True:
-        new = [] if told else [run]
-        if isinstance(command, _FOR_ALL_BELOW):  # one may have been born before its parent was told
-            new += [head.run for head in await journal.heads() if _is_below(head, run)]
-        new = [to for to in new if to not in told]
-        if not new:
-            return
-        await journal.append(*(Entry(to, commanded) for to in new))
-        told.update(dict.fromkeys(new))
-
-
-def _is_below(head: Head, run: RunId) -> bool:
-    return not head.closed and head.run.startswith(f"{run}/")
-
-
 def _kind(event: Event) -> str:
     assert isinstance(event, Opened), "a journal starts with Opened"
     return event.kind
-
-
-def _where(berth: Berth) -> str:
-    resting = berth.resting
-    if resting is None:
-        return "still ending"
-    return resting.value if isinstance(resting, Outcome) else resting.reason

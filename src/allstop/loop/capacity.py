@@ -58,3 +58,33 @@ class Capacity:
         while self._free and self._line:
             self._free -= 1
             self._line.popleft().grant()
+
+
+class Place:
+    """One run's place: in the line for a slot, in a slot, or in neither."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._ticket: Ticket | None = None
+        self._in_line = False
+
+    def has_slot(self) -> bool:
+        """Lines up, if need be."""
+        if not self._in_line:
+            self._in_line = True
+            self._ticket = self._capacity.line_up()
+        return self._ticket is None or self._ticket.granted
+
+    def leave(self) -> None:
+        self._in_line = False
+        ticket, self._ticket = self._ticket, None
+        self._capacity.give_back(ticket)
+
+    def call(self) -> None:
+        """Whoever waits in the line must look up."""
+        if self._ticket is not None:
+            self._ticket.call()
+
+    async def called(self) -> None:
+        assert self._ticket is not None, "it was in the line"
+        await self._ticket.called()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 import anyio.lowlevel
+from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
@@ -20,10 +21,8 @@ from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import describe
-from allstop.loop.bridge import Bridge
-from allstop.loop.capacity import Capacity, Ticket
-from allstop.loop.hands import Hands
-from allstop.loop.purse import Purse
+from allstop.loop.capacity import Place
+from allstop.loop.deck import Deck
 from allstop.loop.steps import (
     Again,
     Page,
@@ -38,10 +37,8 @@ from allstop.loop.steps import (
     used_so_far,
 )
 from allstop.ports import (
-    Clock,
     Cursor,
     Entry,
-    Journal,
     Live,
     Record,
     StaleError,
@@ -61,18 +58,6 @@ class SupersededError(Exception):
     """Another process drives this run now; whatever this one still holds does not count."""
 
 
-class Deck(NamedTuple):
-    """What every drive works with."""
-
-    journal: Journal
-    hands: Hands
-    clock: Clock
-    bridge: Bridge
-    capacity: Capacity
-    purse: Purse
-    show: Callable[[RunId, Live], None]
-
-
 class Drive(Generic[S]):
     """Drives one run until it parks or closes. It folds its own writes and reads only others'."""
 
@@ -89,8 +74,7 @@ class Drive(Generic[S]):
         self.at_work = False  # whether a move is being carried out
         self._stops_then = 0  # the helm's epoch when it began
         self._frozen = False
-        self._ticket: Ticket | None = None  # for a slot to take a turn in
-        self._in_line = False
+        self._place = Place(deck.capacity)  # where turns are taken
         self._reserved = NOTHING
         self._funded: Limits | None = None
         self._fund()
@@ -132,7 +116,7 @@ class Drive(Generic[S]):
             raise
         finally:
             self._release(NOTHING)
-            self._leave_line()
+            self._place.leave()
 
     # --- what others say ---
 
@@ -143,8 +127,7 @@ class Drive(Generic[S]):
 
     def call(self) -> None:
         """Somebody wrote to the helm or to the run: whoever waits in the line must look."""
-        if self._ticket is not None:
-            self._ticket.call()
+        self._place.call()
 
     def seconds_left(self, now: datetime) -> float:
         """Until its time is up, also while it waits; after that there is nothing to wait for."""
@@ -203,9 +186,8 @@ class Drive(Generic[S]):
                 case Again():
                     pass
                 case Queue():
-                    assert self._ticket is not None
                     if not self.behind:
-                        await self._ticket.called()
+                        await self._place.called()
                     await self._catch_up()
                 case then:
                     return then
@@ -216,14 +198,15 @@ class Drive(Generic[S]):
         self._fund()
         move = runs.choose(self._pilot, page.state, page.now, deck.bridge.helm)
         if not isinstance(move, TakeTurn):
-            self._leave_line()
+            self._place.leave()
             return lay_out(page, move)
-        if not self._has_slot():
+        if not self._place.has_slot():
             return page.step(Queue())
-        refusal = deck.purse.reserve(self.run, price(move))
-        if refusal is not None:
-            return refused(page, move, str(refusal))
-        self._reserved = price(move)
+        if not deck.purse.is_empty:
+            refusal = deck.purse.reserve(self.run, price(move))
+            if refusal is not None:
+                return refused(page, move, str(refusal))
+            self._reserved = price(move)
         return lay_out(page, move)
 
     def _page(self, result: Result | None) -> Page[S]:
@@ -287,10 +270,11 @@ class Drive(Generic[S]):
         finally:
             self.at_work = False
         result = result or unfinished(move, FailureKind.CANCELLED)
-        self._release(spent(result))
+        if not self._deck.purse.is_empty:
+            self._release(spent(result))
         if isinstance(move, TakeTurn):
-            self._leave_line()
-            self._has_slot()  # line up again at once: others who wait come first, none who don't
+            self._place.leave()
+            self._place.has_slot()  # line up again at once: others who wait come first, none who don't
         return result
 
     async def _perform(self, move: Work) -> Result | None:
@@ -311,7 +295,7 @@ class Drive(Generic[S]):
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
             message = f"{type(error).__name__}: {error}"
-            return Failed(kind=FailureKind.CRASHED, message=message)
+            return replace(unfinished(move, FailureKind.CRASHED), message=message)
 
     def _release(self, used: Amount) -> None:
         if self._reserved is not NOTHING or used is not NOTHING:
@@ -325,17 +309,6 @@ class Drive(Generic[S]):
             self._funded = limits
             cap = Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
             self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
-
-    def _has_slot(self) -> bool:
-        if not self._in_line:
-            self._in_line = True
-            self._ticket = self._deck.capacity.line_up()
-        return self._ticket is None or self._ticket.granted
-
-    def _leave_line(self) -> None:
-        self._in_line = False
-        ticket, self._ticket = self._ticket, None
-        self._deck.capacity.give_back(ticket)
 
     # --- what the agent says while it works ---
 

@@ -23,6 +23,7 @@ from allstop.core.moves import (
     Spawn,
     TakeTurn,
     TurnDone,
+    Usage,
     Work,
 )
 from allstop.loop.patience import Patience
@@ -55,7 +56,7 @@ class Hands:
             patience.hold()
         result: Result | None = None
         try:
-            with patience:
+            with patience.scope:
                 result = await self._do(run, move, _Heard(watch, patience))
             if patience.ran_out and not patience.was_cut:
                 result = await self._after_time(run, move, patience, within_s)
@@ -90,7 +91,7 @@ class Hands:
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
         again = self._patience[run] = Patience(math.inf)
-        with again:
+        with again.scope:
             return await self._keep(run, move.workspace, failed)
         return None
 
@@ -148,7 +149,7 @@ class Hands:
         patience = Patience(check.timeout_s)
         watch.patience.begin(patience)
         result: CheckResult | None = None
-        with patience:
+        with patience.scope:
             result = await self._checks.run(check, place, run, watch.live)
         watch.patience.inner = None
         if result is not None:
@@ -181,11 +182,13 @@ def verdict(result: CheckResult) -> str:
 def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:
     if not isinstance(move, TakeTurn):
         return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
+    used = Usage(input=move.max_tokens or 0)  # nobody knows; what it may have used counts
     if patience.stalled:
         message = f"no sign of life for {move.idle_s:g} s"
-        return Failed(kind=FailureKind.STALLED, message=message)
+        return Failed(kind=FailureKind.STALLED, message=message, usage=used)
     seconds = min(move.timeout_s, within_s)
-    return Failed(kind=FailureKind.TIMED_OUT, message=f"not done after {seconds:g} s")
+    message = f"not done after {seconds:g} s"
+    return Failed(kind=FailureKind.TIMED_OUT, message=message, usage=used)
 
 
 class _Heard:

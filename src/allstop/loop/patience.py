@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from types import TracebackType
 
 import anyio
 
 
 class Patience:
-    """Two deadlines around a piece of work: for the whole of it, and since the last sign of life."""
+    """Two deadlines around a piece of work: for the whole of it, and since the last sign of life.
+
+    What is inside its `scope` is cut off when one of them passes.
+    """
 
     def __init__(self, most_s: float, idle_s: float = math.inf) -> None:
         self._left_s = most_s
@@ -17,27 +19,13 @@ class Patience:
         self._since = anyio.current_time()
         self._heard_at = self._since
         self._holds = 0
-        self._scope = anyio.CancelScope()
+        self.scope = anyio.CancelScope(deadline=self._since + min(most_s, idle_s))
         self.was_cut = False
         self.inner: Patience | None = None  # of a part of the work, held together with this
 
-    def __enter__(self) -> Patience:
-        """Cuts off what is inside when a deadline passes; then `ran_out` is true."""
-        self._scope.__enter__()
-        self._set()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        return self._scope.__exit__(kind, error, trace)
-
     @property
     def ran_out(self) -> bool:
-        return self._scope.cancelled_caught
+        return self.scope.cancelled_caught
 
     @property
     def stalled(self) -> bool:
@@ -47,7 +35,7 @@ class Patience:
     def cut(self) -> None:
         """End the work now."""
         self.was_cut = True
-        self._scope.cancel()
+        self.scope.cancel()
 
     def relax(self) -> None:
         """No deadline any more; it can still be cut."""
@@ -85,6 +73,6 @@ class Patience:
 
     def _set(self) -> None:
         if self._holds:
-            self._scope.deadline = math.inf
+            self.scope.deadline = math.inf
         else:
-            self._scope.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
+            self.scope.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)

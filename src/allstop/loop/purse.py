@@ -18,6 +18,11 @@ class Purse:
         self._accounts: dict[str, Account] = {}
         self._everybodys: list[str] = []
 
+    @property
+    def is_empty(self) -> bool:
+        """Nobody has a budget: there is nothing to reserve or to settle."""
+        return not self._accounts
+
     def open(self, name: str, cap: Cap, spent: Amount = NOTHING) -> None:
         """Give an account its cap; what is reserved in it stays reserved."""
         known = self._accounts.get(name)

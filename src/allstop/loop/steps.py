@@ -70,10 +70,10 @@ class Page(NamedTuple, Generic[S]):
         state = self.state
         for event in events:
             state = runs.evolve(self.pilot, state, event)
-        return self._replace(state=state, events=(*self.events, *events))
+        return Page(self.run, self.pilot, state, (*self.events, *events), self.now)
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
-        own = (Entry(self.run, event) for event in self.events)
+        own = [Entry(self.run, event) for event in self.events]
         return Step((*own, *others), self.state, then)
 
 

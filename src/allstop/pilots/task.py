@@ -47,7 +47,7 @@ LIMIT_WAITS = Backoff(first_s=5.0, factor=3.0, retries=3)
 """How long a limited agent is left alone when it doesn't say."""
 
 
-class TaskSpec(Struct, frozen=True, kw_only=True):
+class TaskSpec(Struct, frozen=True, gc=False, kw_only=True):
     task: str
     goal: str
     agents: tuple[AgentName, ...]  # the first choice, then what to fall back on
@@ -62,7 +62,7 @@ class TaskSpec(Struct, frozen=True, kw_only=True):
     backoff: Backoff = Backoff()
 
 
-class TaskState(Struct, frozen=True, kw_only=True):
+class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     spec: TaskSpec
     roster: Roster
     base: str = ""

@@ -1,4 +1,4 @@
-"""Without a sandbox: only by name, and still as few survivors as can be."""
+"""K14: without a sandbox: only by name, and still as few survivors as can be."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What a program needs to see is found and shown, and nothing more."""
+"""K14: what a program needs to see is found and shown, and nothing more."""
 
 import os
 import subprocess

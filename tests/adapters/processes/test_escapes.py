@@ -1,4 +1,4 @@
-"""Nothing in a box reaches anything outside of it."""
+"""Q21, K14: nothing in a box reaches anything outside of it."""
 
 import json
 import os

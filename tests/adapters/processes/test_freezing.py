@@ -1,4 +1,4 @@
-"""A frozen label stands still, with everything below it, and goes on when it is thawed."""
+"""K1: a frozen label stands still, with everything below it, and goes on when it is thawed."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""The sandbox is proved by trying."""
+"""K14: the sandbox is proved by trying."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The written record of what lives: never the wrong process, whatever is in the folder."""
+"""K3: the written record of what lives: never the wrong process, whatever is in the folder."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Leaving the block of a launch ends all of it, whatever it does."""
+"""K2: leaving the block of a launch ends all of it, whatever it does."""
 
 import os
 import signal

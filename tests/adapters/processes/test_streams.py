@@ -1,4 +1,4 @@
-"""What goes into a program and what comes out of it, in any size and shape."""
+"""K12: what goes into a program and what comes out of it, in any size and shape."""
 
 import os
 import signal

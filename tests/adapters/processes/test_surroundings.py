@@ -1,4 +1,4 @@
-"""What a program finds in its box: environment, home, limits, network, objects."""
+"""K11, K14, K17: what a program finds in its box: environment, home, limits, network, objects."""
 
 import os
 import socket

@@ -175,7 +175,7 @@ class GitWorkspaces:
         """The workspace's last commit, now in the user's repository under refs/allstop."""
         meta = self._tree(workspace).meta()
         assert meta is not None, "a workspace is opened before work is brought home"
-        ref = f"refs/allstop/work/{workspace}"
+        ref = f"refs/allstop/tip/{workspace}"
         with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".bundle") as bundle:
             await self._receive(workspace, label, meta.base, bundle.write)
             bundle.flush()

@@ -58,9 +58,12 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
 
 def version_of(db: sqlite3.Connection) -> int:
     """0 for an empty file; a database that isn't ours is refused."""
-    ((version,),) = db.execute("pragma user_version")
-    ((application,),) = db.execute("pragma application_id")
-    ((tables,),) = db.execute("select count(*) from sqlite_master")
+    # in one statement: another process may be making the tables at this moment
+    ((version, application, tables),) = db.execute(
+        "select (select user_version from pragma_user_version),"
+        " (select application_id from pragma_application_id),"
+        " (select count(*) from sqlite_master)"
+    )
     if application != APPLICATION_ID and (version or application or tables):
         raise StoreBrokenError("the file is a database of another program")
     return int(version)

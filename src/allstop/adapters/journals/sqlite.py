@@ -38,6 +38,9 @@ from allstop.ports import (
 RESERVE_BYTES = 256 * 1024
 """Kept aside, so that a stop can be written on a full disk."""
 
+LOOK_EVERY = 8
+"""Whoever has been writing alone waits for others only once in so many commits."""
+
 BUSY_S = 0.02
 BUSY_TRIES = 125  # each also blocks for as long inside SQLite
 """Another process holds the file for this long at most before we give up: about five seconds."""
@@ -81,6 +84,7 @@ class SqliteJournal:
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
         self._leading = False  # somebody is about to commit for all
+        self._alone = 0  # commits in a row that nobody joined
         self._committed: anyio.Event | None = None  # for those who wait for that
         self._ears: list[Ear] = []
         self._told_pos = self._last_pos()  # everything up to here is known to the ears
@@ -111,11 +115,13 @@ class SqliteJournal:
     async def _lead(self) -> None:
         """Commit everything that waits, and wake those who do."""
         self._leading = True
-        with suppress(anyio.get_cancelled_exc_class()):  # it comes again at the caller's next step
-            await anyio.lowlevel.checkpoint()  # others who are ready may join
+        if self._alone % LOOK_EVERY == 0:
+            await _uncancelled(anyio.lowlevel.checkpoint)  # others who are ready may join
         batch, self._queue = self._queue, []
+        self._alone = self._alone + 1 if len(batch) == 1 else 0
         try:
-            await self._commit(batch)
+            if not self._try_commit(batch):
+                await self._commit_later(batch)
         except _DAMAGE as error:
             _fail(batch, _broken(error))
         except StoreBrokenError as error:
@@ -169,47 +175,51 @@ class SqliteJournal:
 
     # --- writing ---
 
-    async def _commit(self, batch: list[_Job]) -> None:
+    async def _commit_later(self, batch: list[_Job]) -> None:
+        """Another process has the store: others here go on while this waits for it."""
         for _ in range(BUSY_TRIES):
-            try:
-                self._try_commit(batch)
-                break
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                    raise
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(BUSY_S)
-        else:
-            hint = "it may hang: `allstop stop` ends it"
-            _fail(batch, StoreBusyError("another process keeps the store locked", hint))
-            return
-        if not self._has_reserve:
-            self._keep_reserve()
-        self._bells.ring()
+            if self._try_commit(batch):
+                return
+        hint = "it may hang: `allstop stop` ends it"
+        _fail(batch, StoreBusyError("another process keeps the store locked", hint))
 
-    def _try_commit(self, batch: list[_Job]) -> None:
-        """Write the jobs that still fit in one transaction; the others are told why not."""
-        self._db.execute("begin immediate")
+    def _try_commit(self, batch: list[_Job]) -> bool:
+        """Write the jobs that still fit in one transaction; the others are told why not.
+
+        False when another process is writing.
+        """
+        try:
+            self._db.execute("begin immediate")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                return False
+            raise
         page = Page(self._db)
         try:
             self._heed_stop_file(page)
             for job in batch:
-                repeated = job.write is not None and self._is_written(job.write)
-                job.error = None if repeated else page.refusal(job.expect)
-                if job.error is None and not repeated:
-                    self._write(page, job)
+                self._write_if_it_fits(page, job)
             page.turn()
             self._db.execute("commit")
         except Exception as error:
-            with suppress(sqlite3.Error):
-                self._db.execute("rollback")
-            self._told_pos = min(self._told_pos, self._last_pos())
-            self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
+            self._undo()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
                 raise
             self._without_room(batch)
-        else:
-            self._tell(page.written())
+            return True
+        self._tell(page.written())
+        if not self._has_reserve:
+            self._keep_reserve()
+        self._bells.ring()
+        return True
+
+    def _undo(self) -> None:
+        with suppress(sqlite3.Error):
+            self._db.execute("rollback")
+        self._told_pos = min(self._told_pos, self._last_pos())
+        self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
 
     def _without_room(self, batch: list[_Job]) -> None:
         """On a full disk only what a person says to all is still written, from the reserve."""
@@ -222,6 +232,13 @@ class SqliteJournal:
             self._try_commit(spoken)
             batch = [job for job in batch if job not in spoken]
         _fail(batch, StoreFullError("the disk is full", f"make room for {self.folder}"))
+
+    def _write_if_it_fits(self, page: Page, job: _Job) -> None:
+        if job.write is not None and self._is_written(job.write):
+            return
+        job.error = page.refusal(job.expect)
+        if job.error is None:
+            self._write(page, job)
 
     def _write(self, page: Page, job: _Job) -> None:
         if job.write is not None:

@@ -1,0 +1,23 @@
+"""What every drive of a process works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from allstop.core.ids import RunId
+from allstop.loop.bridge import Bridge
+from allstop.loop.capacity import Capacity
+from allstop.loop.hands import Hands
+from allstop.loop.purse import Purse
+from allstop.ports import Clock, Journal, Live
+
+
+class Deck(NamedTuple):
+    journal: Journal
+    hands: Hands
+    clock: Clock
+    bridge: Bridge
+    capacity: Capacity
+    purse: Purse
+    show: Callable[[RunId, Live], None]
