@@ -38,10 +38,13 @@ class Cap(Struct, frozen=True, gc=False, kw_only=True):
     cost_microusd: int | None = None
 
 
+UNCAPPED = Cap()
+
+
 class Account(Struct, frozen=True, gc=False, kw_only=True):
     """One thing that has a budget: a run, a task, a sprint, a day."""
 
-    cap: Cap = Cap()
+    cap: Cap = UNCAPPED
     spent: Amount = NOTHING
     reserved: Amount = NOTHING
 
@@ -63,9 +66,12 @@ class Refusal(NamedTuple):
 
 def refuse(name: str, account: Account, amount: Amount) -> Refusal | None:
     """Why `amount` does not fit; what is used up refuses even a call without a cap."""
+    if account.cap == UNCAPPED:
+        return None
+    committed = account.committed
     for what in ("turns", "tokens", "cost_microusd"):
         cap = getattr(account.cap, what)
-        have, ask = getattr(account.committed, what), getattr(amount, what)
+        have, ask = getattr(committed, what), getattr(amount, what)
         if cap is not None and (have + ask > cap or have >= cap):
             return Refusal(name, what, have, ask, cap)
     return None

@@ -87,17 +87,18 @@ class LocalEngine:
         """Drive what is opened or taken, until the block is left."""
         with ExitStack() as stack:
             stack.callback(self._let_go)
-            stack.enter_context(self._journal.listen(self._heard))
             await self._bridge.catch_up()
             self._heeded = self._bridge.helm
             self._stops_before = self._bridge.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
-                group.start_soon(self._journal.attend)
-                try:
-                    yield self
-                finally:
-                    group.cancel_scope.cancel()
+                with self._journal.listen(self._heard):  # no longer than there is a group
+                    group.start_soon(self._journal.attend)
+                    group.start_soon(self._heed_helm)
+                    try:
+                        yield self
+                    finally:
+                        group.cancel_scope.cancel()
 
     @property
     def helm(self) -> Helm:

@@ -202,11 +202,11 @@ class Drive(Generic[S]):
             return lay_out(page, move)
         if not self._place.has_slot():
             return page.step(Queue())
-        if not deck.purse.is_empty:
-            refusal = deck.purse.reserve(self.run, price(move))
-            if refusal is not None:
-                return refused(page, move, str(refusal))
-            self._reserved = price(move)
+        amount = price(move)
+        refusal = deck.purse.reserve(self.run, amount)
+        if refusal is not None:
+            return refused(page, move, str(refusal))
+        self._reserved = amount
         return lay_out(page, move)
 
     def _page(self, result: Result | None) -> Page[S]:
@@ -231,7 +231,7 @@ class Drive(Generic[S]):
             return
         stops = self._deck.bridge.helm.stops
         await self._append(step.entries)
-        self._seq += sum(entry.run == self.run for entry in step.entries)
+        self._seq += step.own
         self.state = step.state
         self._stops_then = stops
         self._notes.clear()
@@ -270,8 +270,7 @@ class Drive(Generic[S]):
         finally:
             self.at_work = False
         result = result or unfinished(move, FailureKind.CANCELLED)
-        if not self._deck.purse.is_empty:
-            self._release(spent(result))
+        self._release(spent(result))
         if isinstance(move, TakeTurn):
             self._place.leave()
             self._place.has_slot()  # line up again at once: others who wait come first, none who don't

@@ -17,17 +17,15 @@ class Purse:
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
         self._everybodys: list[str] = []
-
-    @property
-    def is_empty(self) -> bool:
-        """Nobody has a budget: there is nothing to reserve or to settle."""
-        return not self._accounts
+        self._paths: dict[RunId, tuple[str, ...]] = {}  # which accounts a run pays from
 
     def open(self, name: str, cap: Cap, spent: Amount = NOTHING) -> None:
         """Give an account its cap; what is reserved in it stays reserved."""
         known = self._accounts.get(name)
-        if known is None and name.startswith(EVERYBODYS):
-            self._everybodys.append(name)
+        if known is None:
+            self._paths.clear()
+            if name.startswith(EVERYBODYS):
+                self._everybodys.append(name)
         reserved = known.reserved if known else NOTHING
         self._accounts[name] = Account(
             cap=cap, spent=known.spent if known else spent, reserved=reserved
@@ -35,6 +33,7 @@ class Purse:
 
     def close(self, name: str) -> None:
         self._accounts.pop(name, None)
+        self._paths.clear()
         if name in self._everybodys:
             self._everybodys.remove(name)
 
@@ -43,7 +42,7 @@ class Purse:
 
     def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
         """Reserve in every account of the run, or in none."""
-        names = tuple(self._names(run))
+        names = self._names(run)
         for name in names:
             if (refusal := refuse(name, self._accounts[name], amount)) is not None:
                 return refusal
@@ -55,13 +54,16 @@ class Purse:
         for name in self._names(run):
             self._accounts[name] = settle(self._accounts[name], reserved, spent)
 
-    def _names(self, run: RunId) -> Iterable[str]:
+    def _names(self, run: RunId) -> tuple[str, ...]:
         """The accounts a run pays from: its own, its parents', and those that are everybody's."""
-        if not self._accounts:
-            return
+        names = self._paths.get(run)
+        if names is None:
+            names = self._paths[run] = (*self._above(run), *self._everybodys)
+        return names
+
+    def _above(self, run: RunId) -> Iterable[str]:
         path = run
         while path:
             if path in self._accounts:
                 yield path
             path = RunId(path.rpartition("/")[0])
-        yield from self._everybodys

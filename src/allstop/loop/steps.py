@@ -53,6 +53,7 @@ Then: TypeAlias = Work | Parked | Outcome | Again | Queue
 
 class Step(NamedTuple, Generic[S]):
     entries: tuple[Entry, ...]
+    own: int  # how many of them are the run's own
     state: RunState[S]  # once they are written
     then: Then
 
@@ -74,7 +75,7 @@ class Page(NamedTuple, Generic[S]):
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
         own = [Entry(self.run, event) for event in self.events]
-        return Step((*own, *others), self.state, then)
+        return Step((*own, *others), len(own), self.state, then)
 
 
 def lay_out(page: Page[S], move: Move) -> Step[S]:
