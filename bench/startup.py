@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 ROUNDS = 15
+ALLSTOP = str(Path(sys.executable).with_name("allstop"))
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
-    "allstop --version": [sys.executable, "-m", "allstop", "--version"],
-    "allstop --help": [sys.executable, "-m", "allstop", "--help"],
-    "allstop status": [sys.executable, "-m", "allstop", "status"],
+    "allstop --version": [ALLSTOP, "--version"],
+    "allstop --help": [ALLSTOP, "--help"],
+    "allstop status": [ALLSTOP, "status"],
 }
 
 

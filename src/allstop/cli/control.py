@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, json_option, look, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -35,10 +35,10 @@ def status(context: Context, as_json: bool) -> None:
 
 
 def show_status(context: Context, *, as_json: bool) -> None:
-    from allstop.app.looking import status as look
+    from allstop.app.looking import status as status_of
 
     with context.house() as house:
-        found = run(lambda: look(house))
+        found = look(lambda: status_of(house))
         if as_json:
             print_json(found)
             return

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-import msgspec
 
 from allstop.core.errors import AllstopError
 
@@ -58,6 +57,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON doc
 
 
 def print_json(value: object) -> None:
+    import msgspec
+
     click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
@@ -65,6 +66,18 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
     import anyio
 
     return anyio.run(work)
+
+
+def look(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """For what only reads: nothing in it waits, so no event loop has to be loaded for it."""
+    coroutine = work()
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    coroutine.close()
+    return run(work)
 
 
 def complain(error: Exception) -> int:

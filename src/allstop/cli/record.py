@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.ids import RunId
 from allstop.core.views import Line
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
     """What happened in RUN, line by line. `allstop log helm` shows what was said to all."""
     with context.house() as house:
-        run(lambda: _log(house, RunId(run_id), follow=follow, as_json=as_json))
+        go = run if follow else look
+        go(lambda: _log(house, RunId(run_id), follow=follow, as_json=as_json))
 
 
 async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> None:
-    from allstop.app.following import follow as follow_run
     from allstop.app.looking import record_of
     from allstop.core.ids import HELM
 
@@ -38,6 +38,8 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
     if not follow:
         print_records(await house.journal.read(run_id), as_json=as_json)
         return
+    from allstop.app.following import follow as follow_run
+
     async with follow_run(house.journal, run_id) as batches:
         async for batch in batches:
             print_records(batch, as_json=as_json)
@@ -71,7 +73,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
     from allstop.core.views import describe, outcome_of
 
     with context.house() as house:
-        recorded = run(lambda: record_of(house, run_id))
+        recorded = look(lambda: record_of(house, run_id))
     for receipt in all_receipts(recorded.pilot, recorded.events):
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
@@ -101,7 +103,7 @@ def replay(context: Context, run_id: str, as_json: bool) -> int:
     from allstop.core.views import describe
 
     with context.house() as house:
-        recorded = run(lambda: record_of(house, run_id))
+        recorded = look(lambda: record_of(house, run_id))
     decided = len(all_receipts(recorded.pilot, recorded.events))
     found = differences(recorded.pilot, recorded.events)
     if as_json:

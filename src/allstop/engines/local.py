@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from typing import Any
 
@@ -133,18 +133,24 @@ class LocalEngine:
         )
         runs.begin(self._pilots[kind], opened)  # what makes no sense is not even written
         self._claim(run)
+        try:
+            is_new = await self._write_opened(run, opened)
+            if is_new:
+                await self._embark_and_start(run)
+        finally:
+            self._give_up_unless_driven(run)
+        return is_new
+
+    async def _write_opened(self, run: RunId, opened: Opened) -> bool:
         while True:
             try:
                 expect = Cursor(run, 0, self._bridge.seq)
                 await self._journal.append(Entry(run, opened), expect=expect)
-                break
+                return True
             except StaleError:
                 if await self._journal.read(run):
-                    self._give_up(run)
                     return False
                 await self._bridge.catch_up()
-        await self._embark_and_start(run)
-        return True
 
     async def take(self, run: RunId) -> None:
         """Go on with a run that nobody drives, and with everything below it.
@@ -154,10 +160,13 @@ class LocalEngine:
         """
         root = root_of(run)
         self._claim(root)
-        open_runs = [head.run for head in await self._journal.heads() if not head.closed]
-        mine = [run for run in open_runs if root_of(run) == root]
-        for berth in [await self._embark(run) for run in mine]:
-            await self._start(berth)  # once all that was used before is counted
+        try:
+            open_runs = [head.run for head in await self._journal.heads() if not head.closed]
+            mine = [run for run in open_runs if root_of(run) == root]
+            for berth in [await self._embark(run) for run in mine]:
+                await self._start(berth)  # once all that was used before is counted
+        finally:
+            self._give_up_unless_driven(root)
 
     async def command(self, run: RunId, command: Command, by: str = "user") -> None:
         """Tell a run and everything below it, in one write."""
@@ -252,16 +261,16 @@ class LocalEngine:
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
             runs={run: berth.where() for run, berth in self._berths.items()},
         )
-        await self._write_down(halted)
+        await self._insist(lambda: self._journal.append(Entry(HELM, halted)))
         self._halted[stops] = halted
         self._halts.set()
         self._halts = anyio.Event()
 
-    async def _write_down(self, halted: Halted) -> None:
-        """All is put down already: a store that takes nothing now is waited for."""
+    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
+        """A store that takes nothing now is waited for."""
         while True:
             try:
-                return await self._journal.append(Entry(HELM, halted))
+                return await write()
             except (StoreFullError, StoreBusyError) as trouble:
                 self._show(HELM, Live("trouble", f"{trouble.message}: {trouble.hint}"))
                 await anyio.sleep(STORE_RETRY_S)
@@ -304,7 +313,7 @@ class LocalEngine:
 
     async def _recall(self, run: RunId, parent: RunId) -> None:
         """Whoever was started by a run that is over ends with it."""
-        await self.command(run, Abort(), by=f"the end of {parent}")
+        await self._insist(lambda: self.command(run, Abort(), by=f"the end of {parent}"))
 
     async def _keep_driving(self, berth: Berth) -> None:
         drive = berth.drive
@@ -356,7 +365,12 @@ class LocalEngine:
             self._claims[run] = claim
 
     def _give_up(self, run: RunId) -> None:
-        self._claims.pop(run).__exit__(None, None, None)
+        if run in self._claims:
+            self._claims.pop(run).__exit__(None, None, None)
+
+    def _give_up_unless_driven(self, root: RunId) -> None:
+        if not any(root_of(run) == root for run in self._berths):
+            self._give_up(root)
 
     def _let_go(self) -> None:
         for claim in self._claims.values():
