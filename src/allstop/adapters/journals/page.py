@@ -12,16 +12,15 @@ from allstop.ports import Cursor, StaleError
 class _Row:
     """A run as one transaction knows it."""
 
-    __slots__ = ("closed", "id", "seq", "seq_before")
+    __slots__ = ("id", "seq", "seq_before")
 
-    def __init__(self, id_: int, seq: int, closed: int) -> None:
+    def __init__(self, id_: int, seq: int) -> None:
         self.id = id_
         self.seq = self.seq_before = seq
-        self.closed = bool(closed)  # and stays so: what is said later opens nothing
 
 
 class Page:
-    """What one transaction writes; each run's row is read once and written once."""
+    """What one transaction writes; how far each run is, is read once."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -30,8 +29,10 @@ class Page:
     def row(self, run: RunId) -> _Row:
         row = self._rows.get(run)
         if row is None:
-            sql = "select id, seq, closed from runs where run = ?"
-            row = self._rows[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0, 0)))
+            # the last number is looked up in the index: keeping it in a row of its own would
+            # cost every commit a page
+            sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
+            row = self._rows[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0)))
         return row
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
@@ -44,23 +45,13 @@ class Page:
         row = self.row(run)
         row.id = row.id or self._add_run(run, event)
         row.seq += 1
-        row.closed = row.closed or isinstance(event, Closed)
         cursor = self._db.execute(
             "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
         )
+        if isinstance(event, Closed):
+            self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
-
-    def turn(self) -> None:
-        """Before the commit: the runs' own rows."""
-        self._db.executemany(
-            "update runs set seq = ?, closed = ? where id = ?",
-            [
-                (row.seq, row.closed, row.id)
-                for row in self._rows.values()
-                if row.seq > row.seq_before
-            ],
-        )
 
     def written(self) -> dict[RunId, int]:
         return {run: row.seq for run, row in self._rows.items() if row.seq > row.seq_before}
@@ -68,7 +59,7 @@ class Page:
     def _add_run(self, run: RunId, event: Event) -> int:
         kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)
         cursor = self._db.execute(
-            "insert into runs (run, kind, parent, opened_at, seq) values (?, ?, ?, ?, 0)",
+            "insert into runs (run, kind, parent, opened_at) values (?, ?, ?, ?)",
             (run, kind, parent, event.at.isoformat()),
         )
         assert cursor.lastrowid is not None

@@ -16,7 +16,6 @@ create table runs (
     kind text not null,
     parent text,
     opened_at text not null,
-    seq integer not null,
     closed integer not null default 0
 ) strict;
 create table events (

@@ -144,7 +144,8 @@ class SqliteJournal:
 
     async def heads(self) -> Sequence[Head]:
         rows = self._query(
-            "select run, kind, parent, seq, opened_at, closed from runs where run <> ? order by id",
+            "select run, kind, parent, (select max(seq) from events e where e.run = r.id),"
+            " opened_at, closed from runs r where run <> ? order by id",
             (HELM,),
         )
         return [
@@ -201,7 +202,6 @@ class SqliteJournal:
             self._heed_stop_file(page)
             for job in batch:
                 self._write_if_it_fits(page, job)
-            page.turn()
             self._db.execute("commit")
         except Exception as error:
             self._undo()
