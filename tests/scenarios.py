@@ -26,7 +26,7 @@ def task_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
         "task": name,
         "goal": f"goal of {name}",
         "agents": chance.sample(list(agents), chance.randint(1, min(3, len(agents)))),
-        "iterations": chance.randint(1, 6),
+        "iterations": chance.randint(1, 15),
         "turn_s": chance.choice([120.0, 1800.0]),
         "idle_s": chance.choice([60.0, 600.0]),
         "max_tokens": TOKENS_A_TURN,
@@ -63,9 +63,9 @@ def some_limits(chance: Random) -> Limits:
     if chance.random() < 0.5:
         return Limits()
     return Limits(
-        turns=chance.choice([None, 1, 3, 8]),
-        tokens=chance.choice([None, 250, 600]),
+        turns=chance.choice([None, 1, 3, 12]),
+        tokens=chance.choice([None, 250, 600, 1000]),
         time_s=chance.choice([None, None, 3600.0]),
         busy_s=chance.choice([None, None, 600.0]),
-        at_limit=AtLimit.PAUSE,
+        at_limit=chance.choice([AtLimit.PAUSE, AtLimit.PAUSE, AtLimit.STOP]),
     )

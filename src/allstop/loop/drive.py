@@ -246,6 +246,8 @@ class Drive(Generic[S]):
                 except (StoreFullError, StoreBusyError) as trouble:
                     self._deck.show(self.run, Live("trouble", f"{trouble.message}: {trouble.hint}"))
                     await anyio.sleep(STORE_RETRY_S)
+                    if self._has_news:  # it would be refused later; a stop is heard now
+                        raise StaleError(self.run) from trouble
         finally:
             self._writing = False
 

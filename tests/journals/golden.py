@@ -1,0 +1,85 @@
+"""Makes journals to keep: once committed they are never made again, only more are added.
+
+PYTHONPATH=tests .venv/bin/python -m journals.golden tests/journals/v1
+"""
+
+import sys
+from pathlib import Path
+
+import anyio
+import msgspec
+import trio
+import trio.testing
+
+from allstop.core.approvals import Ask, Decision, Rule
+from allstop.core.commands import Answer, Permit, Resume, Say
+from allstop.core.events import Opened
+from allstop.core.ids import HELM
+from allstop.core.moves import Failed, FailureKind, Item
+from allstop.ports import Entry
+from allstop.testing.clock import EPOCH
+from world import DONE, World, task
+
+
+async def finished(world):
+    """A task that is mended after a failed check, and comes home."""
+    world.agent("cli", Item(kind="did", text="wrote a file"), DONE, f"mended\n{DONE}")
+    world.checks.codes = {"pytest": [1, 0]}
+    checks = [{"name": "Tests", "run": "pytest"}]
+    async with world.running() as engine:
+        spec = task(target="main", branch="allstop/t", checks=checks)
+        await engine.open("t", "task", spec, title="Mend it")
+        await engine.command("t", Say(text="mind the tabs"))
+        await engine.rested("t")
+
+
+async def stopped(world):
+    """A turn that is cut by an Allstop, and taken again."""
+    world.agent("cli", 100.0, DONE)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(10)
+        await engine.allstop(by="test")
+        await engine.command(HELM, Resume())
+        await anyio.sleep(200)
+        await engine.rested("t")
+
+
+async def asked(world):
+    """Questions, limits and failures on the way."""
+    ask = Ask(id="a1", argv=("pip", "install", "x"), text="pip install x")
+    limited = Failed(kind=FailureKind.RATE_LIMITED, message="429")
+    question = "<promise>PENDING: which one?</promise>"
+    world.agent("cli", ask, "once", limited, RuntimeError("boom"), question, DONE)
+    rules = (Rule(prefix=("rm",), decision=Decision.DENY, why="never"),)
+    opened = Opened(at=EPOCH, kind="task", spec=task(), rules=rules)
+    await world.journal.append(Entry("t", opened))
+    async with world.running() as engine:
+        await engine.take("t")
+        await anyio.sleep(60)
+        await engine.command("t", Permit(ask="a1", allow=True))
+        await anyio.sleep(600)
+        await engine.command("t", Answer(text="the second"))
+        await anyio.sleep(60)
+        await engine.rested("t")
+
+
+async def record(story):
+    world = World()
+    await story(world)
+    return {run: await world.events(run) for run in ("t", HELM)}
+
+
+def main(folder):
+    for story in (finished, stopped, asked):
+        clock = trio.testing.MockClock(autojump_threshold=0)
+        for run, events in trio.run(record, story, clock=clock).items():
+            if events:
+                lines = b"".join(msgspec.json.encode(event) + b"\n" for event in events)
+                (folder / f"{story.__name__}.{run}.jsonl").write_bytes(lines)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True)
+    main(target)

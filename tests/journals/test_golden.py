@@ -1,0 +1,46 @@
+"""Journals of every version that was ever released are read for ever."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from allstop.core import helm, run
+from allstop.core.events import Event, Opened
+from allstop.core.helm import Hold
+from allstop.core.moves import Outcome, TakeTurn, prompt
+from allstop.core.receipts import differences
+from allstop.core.views import lines
+from allstop.pilots import PILOTS
+
+FILES = sorted(Path(__file__).parent.glob("v*/*.jsonl"))
+
+
+def events_of(file):
+    return [msgspec.json.decode(line, type=Event) for line in file.read_bytes().splitlines()]
+
+
+def told(move):
+    """A move without its words: prompts may be put better, decisions may not change."""
+    return replace(move, prompt=prompt("")) if isinstance(move, TakeTurn) else move
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_q20_an_old_journal_folds_and_decides_as_it_did(file):
+    """Q20: the same decisions, from what another version wrote."""
+    events = events_of(file)
+
+    assert all(lines(event) for event in events)
+    if isinstance(events[0], Opened):
+        pilot = PILOTS[events[0].kind]
+        state = run.fold(pilot, events)
+        assert state.closed is not None
+        assert state.closed.outcome is Outcome.DONE
+        assert [d for d in differences(pilot, events) if told(d.recorded) != told(d.again)] == []
+    else:
+        assert helm.fold(events).hold is Hold.NONE
+
+
+def test_there_are_some():
+    assert len(FILES) >= 4

@@ -1,0 +1,235 @@
+"""Looks at every write as it happens, and says what may never be."""
+
+import anyio
+
+from allstop.core import helm as helms
+from allstop.core import run as runs
+from allstop.core.commands import Abort, Allstop, Permit
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    Commanded,
+    MoveEnded,
+    MoveStarted,
+    Noted,
+    Opened,
+    ThreadOpened,
+)
+from allstop.core.helm import Helm, Hold
+from allstop.core.ids import HELM
+from allstop.core.moves import OURS, Failed, FailureKind, Spawn, TakeTurn, TurnDone
+
+GRACE_S = 4.0
+"""How long after a stop something may still happen: the slowest disk takes this to tell of it."""
+
+
+class BrokenRuleError(BaseException):
+    """What may never be has been. Nobody may swallow this."""
+
+
+def rule(holds, what, *details):
+    if not holds:
+        raise BrokenRuleError(what, *details)
+
+
+class Auditor:
+    """The order of the journal is the truth: it folds every run and the helm as they are written."""
+
+    def __init__(self, pilots):
+        self._pilots = pilots
+        self.helm = Helm()
+        self.states = {}
+        self._epochs = {}  # the helm's, when a run's move began
+        self._came_back = {}  # what a turn used that is over and not yet on record
+        self._stopped_at = {}  # the last stop of a run, or of all
+        self._braked_at = {HELM: 0.0}  # the last change of what holds a run, or all
+        self._written_at = {}
+        self._questions = {}  # of each run, by name: what was answered since it was asked
+
+    def __call__(self, entries):
+        for number, (run, event) in enumerate(entries):
+            self._written_at[run] = anyio.current_time()
+            if run == HELM:
+                self._helm(event)
+            elif isinstance(event, Opened):
+                self._opened(run, event, entries)
+            else:
+                self._check(run, event, entries[number + 1 :], entries)
+                self._fold(run, event)
+
+    # --- what it knows ---
+
+    def is_cut(self, run):
+        """Whether the open move of a run began before a stop of it, or of all."""
+        state = self.states[run]
+        return runs.must_cut(state, self.helm, self._epochs.get(run, 0))
+
+    def cut_since(self, run):
+        return max(self._stopped_at.get(run, 0.0), self._stopped_at.get(HELM, 0.0))
+
+    def braked_since(self, run):
+        return max(self._braked_at.get(run, 0.0), self._braked_at[HELM])
+
+    def written_at(self, run):
+        """When the last of it was written."""
+        return self._written_at[run]
+
+    def is_frozen(self, run):
+        return runs.is_frozen(self.states[run], self.helm)
+
+    def open_runs(self):
+        return [run for run, state in self.states.items() if state.closed is None]
+
+    def total(self, run, what):
+        """What a run has used, with all that is still open below it."""
+        below = (
+            self.total(other, what)
+            for other, state in self.states.items()
+            if state.opened.parent == run and state.closed is None
+        )
+        return getattr(self.states[run].tally, what) + sum(below)
+
+    def came_back(self, run, result):
+        """A turn is over, and what it used is known before it is written."""
+        self._came_back[run] = (int(isinstance(result, TurnDone)), result.usage.tokens)
+
+    def died(self, run):
+        """Whoever drove it is gone: if a turn was under way, nobody knows what it used."""
+        move = self.states[run].open_move
+        if move is not None and isinstance(move.move, TakeTurn):
+            self._came_back[run] = (0, move.move.max_tokens)
+
+    def was_answered(self, run, ask, allowed):
+        """An agent was told whether it may do what it asked."""
+        question, answer = self._questions.get((run, ask.id), (None, None))
+        said_yes = question == ask and answer is True
+        rule(said_yes or not allowed, "nobody may do what nobody has allowed", run, ask)
+
+    def in_flight(self, run):
+        """What the turns under way in a run and below it may come to: turns and tokens of each."""
+        return [
+            self._came_back.get(other, (1, state.open_move.move.max_tokens))
+            for other, state in self.states.items()
+            if (other == run or other.startswith(f"{run}/"))
+            and state.open_move is not None
+            and isinstance(state.open_move.move, TakeTurn)
+        ]
+
+    # --- folding ---
+
+    def _helm(self, event):
+        before, self.helm = self.helm, helms.steer(self.helm, event)
+        if self.helm.stops > before.stops:
+            self._stopped_at[HELM] = anyio.current_time()
+        if self.helm.hold is not before.hold:
+            self._braked_at[HELM] = anyio.current_time()
+
+    def _fold(self, run, event):
+        before = self.states[run]
+        if isinstance(event, MoveStarted):
+            self._epochs[run] = self.helm.stops
+        match event:
+            case MoveEnded():
+                self._came_back.pop(run, None)
+            case Asked(ask=ask):
+                self._questions[run, ask.id] = (ask, None)
+            case Commanded(command=Permit(ask=name, allow=allow)) if (run, name) in self._questions:
+                self._questions[run, name] = (self._questions[run, name][0], allow)
+        self.states[run] = runs.evolve(self._pilots[before.opened.kind], before, event)
+        if isinstance(event, Commanded) and isinstance(event.command, Allstop | Abort):
+            self._stopped_at[run] = anyio.current_time()
+        if self.states[run].hold is not before.hold:
+            self._braked_at[run] = anyio.current_time()
+
+    # --- rules ---
+
+    def _opened(self, run, event, entries):
+        rule(run not in self.states, "a run is opened once", run)
+        if event.parent is not None:
+            births = [
+                entry.event.move.ref
+                for entry in entries
+                if entry.run == event.parent
+                and isinstance(entry.event, MoveStarted)
+                and isinstance(entry.event.move, Spawn)
+            ]
+            rule(births == [event.ref], "a child is born in its parent's move", run)
+        self.states[run] = runs.begin(self._pilots[event.kind], event)
+
+    def _check(self, run, event, later, entries):
+        state = self.states[run]
+        match event:
+            case MoveStarted():
+                self._may_start(run, state, event, later)
+            case MoveEnded():
+                self._may_end(run, state, event)
+            case Noted() | Asked() | ThreadOpened():
+                self._may_speak(run, state, event, later)
+            case Closed():
+                rule(state.closed is None, "a run is closed once", run)
+                rule(state.open_move is None, "nothing is under way when a run closes", run)
+                rule(self.helm.hold is Hold.NONE, "nothing closes while all is held", run)
+            case ChildClosed(run=child):
+                rule(Closed in kinds_of(entries, child), "a child tells when it closes", run)
+
+    def _may_start(self, run, state, event, later):
+        rule(state.closed is None, "nothing starts in a run that is closed", run)
+        rule(state.open_move is None, "one move at a time", run)
+        rule(self.helm.hold is Hold.NONE, "nothing starts while all is held", run, self.helm)
+        rule(state.hold is Hold.NONE, "nothing starts while the run is held", run, state.hold)
+        rule(not state.aborting, "nothing starts in a run that is to end", run)
+        rule(event.id == state.moves + 1, "moves are numbered", run)
+        if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):
+            self._fits_every_budget(run, event.move)
+
+    def _fits_every_budget(self, run, move):
+        name = run
+        while name:
+            limits = self.states[name].limits
+            under_way = self.in_flight(name)
+            if limits.tokens is not None and self.states[name].closed is None:
+                reserved = sum(tokens for _, tokens in under_way) + move.max_tokens
+                used = self.total(name, "tokens")
+                rule(used + reserved <= limits.tokens, "tokens fit", run, name, used, reserved)
+            if limits.turns is not None and self.states[name].closed is None:
+                used = self.total(name, "turns") + sum(turns for turns, _ in under_way) + 1
+                rule(used <= limits.turns, "turns fit", run, name, used)
+            name = name.rpartition("/")[0]
+
+    def _may_end(self, run, state, event):
+        rule(state.open_move is not None, "an end has a start", run)
+        rule(state.open_move.id == event.id, "an end belongs to the move that is open", run)
+        failed = isinstance(event.result, Failed)
+        if self.is_cut(run):
+            rule(
+                failed and event.result.kind in OURS | {FailureKind.OUT_OF_BUDGET},
+                "no word of an agent is accepted after a stop",
+                run,
+                event,
+            )
+
+    def _may_speak(self, run, state, event, later):
+        rule(state.open_move is not None, "who speaks has a move", run, event)
+        rule(state.open_move.id == event.id, "who speaks has this move", run)
+        if self.is_cut(run):
+            ends = any(entry.run == run and isinstance(entry.event, MoveEnded) for entry in later)
+            rule(isinstance(event, Noted) and ends, "nobody speaks after a stop", run, event)
+            for item in event.items:
+                said_at = float(item.text.rpartition(" at ")[2]) if " at " in item.text else 0.0
+                rule(said_at <= self.cut_since(run) + GRACE_S, "late words are dropped", run, item)
+
+
+def kinds_of(entries, run):
+    return [type(entry.event) for entry in entries if entry.run == run]
+
+
+def is_refused(run, started, later):
+    return any(
+        entry.run == run
+        and isinstance(entry.event, MoveEnded)
+        and entry.event.id == started.id
+        and isinstance(entry.event.result, Failed)
+        and entry.event.result.kind is FailureKind.OUT_OF_BUDGET
+        for entry in later
+    )

@@ -1,0 +1,414 @@
+"""One simulated history: a random world, random commands and faults, and then calm.
+
+python tests/simulation/voyage.py 42     runs seed 42 and tells what happens
+"""
+
+import functools
+import sys
+from contextlib import suppress
+from random import Random
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.core import run as runs
+from allstop.core.budget import NOTHING, Amount
+from allstop.core.commands import (
+    Abort,
+    Allstop,
+    Answer,
+    Freeze,
+    Pause,
+    Permit,
+    Raise,
+    Resume,
+    Retry,
+    Say,
+    Thaw,
+)
+from allstop.core.ids import HELM, root_of
+from allstop.core.moves import Outcome
+from allstop.core.receipts import differences
+from allstop.engines.local import LocalEngine, say
+from allstop.loop.hands import Hands
+from allstop.ports import HeldError, StoreBusyError, StoreFullError
+from allstop.testing.clock import LoopClock
+from scenarios import SCENARIOS, some_limits
+from simulation.auditor import GRACE_S, Auditor, rule
+from simulation.crew import (
+    STUBBORN_S,
+    Deckhands,
+    FreezingLauncher,
+    LuckyChecks,
+    MoodyAgent,
+    Repository,
+)
+from simulation.scheduling import run_seeded
+from simulation.store import DeadError, Disk, Faults, Port
+
+AGENTS = ("anna", "ben", "cleo")
+PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
+CLOCK = LoopClock()
+PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
+CALM_ROUNDS = 80
+DOOMSDAY_S = 1e7
+NO_STORE = (StoreFullError, StoreBusyError)
+
+
+class Process:
+    """An engine that can be killed."""
+
+    def __init__(self, voyage, name):
+        chance = voyage.chance_of(name)
+        self._auditor = voyage.auditor
+        self.port = Port(voyage.disk, voyage.faults)
+        self.launcher = FreezingLauncher()
+        slots = chance.choice([None, 1, 2, 4])
+        self.hands = Deckhands(slots, voyage.auditor)
+        agents = {
+            agent: MoodyAgent(voyage.chance_of(f"{name} {agent}"), self.launcher, self.hands)
+            for agent in AGENTS
+        }
+        self.engine = LocalEngine(
+            journal=self.port,
+            hands=Hands(
+                agents,
+                checks=LuckyChecks(chance, self.launcher),
+                workspaces=voyage.repository,
+                launcher=self.launcher,
+            ),
+            clock=CLOCK,
+            pilots=PILOTS,
+            launcher=self.launcher,
+            name=name,
+            slots=slots,
+        )
+        self._scope = anyio.CancelScope()
+        self._ready = anyio.Event()
+        self._gone = anyio.Event()
+
+    async def live(self):
+        try:
+            with self._scope:
+                async with self.engine.serving():
+                    self._ready.set()
+                    await anyio.sleep_forever()
+        except* DeadError:
+            pass
+        finally:
+            self._gone.set()
+
+    async def start(self, group):
+        group.start_soon(self.live)
+        await self._ready.wait()
+        await self.take_up()
+
+    async def take_up(self):
+        """Everything that is open and that nobody drives."""
+        heads = await self.port.heads()
+        for root in dict.fromkeys(root_of(head.run) for head in heads if not head.closed):
+            with suppress(HeldError):
+                await self.engine.take(root)
+
+    async def kill(self):
+        """Like kill -9: from now on nothing it does is written."""
+        self.port.dead = True
+        await self.end()
+
+    async def until_gone(self, then):
+        await self._gone.wait()
+        then()
+
+    async def end(self):
+        driven = list(self.engine._berths)
+        self._scope.cancel()
+        await self._gone.wait()
+        for run in driven:
+            self._auditor.died(run)
+
+
+class Voyage:
+    def __init__(self, seed, tell=lambda line: None):
+        self._seed = seed
+        self._tell = tell
+        self.chance = self.chance_of("nemesis")
+        self.auditor = Auditor(PILOTS)
+        self.disk = Disk(self.auditor)
+        self.faults = Faults(self.chance_of("faults"))
+        self.repository = Repository(self.chance_of("repository"), self.auditor)
+        self.processes = []
+        self.opened = 0
+        self.started = 0
+        self.stops_waiting = 0
+
+    def chance_of(self, name):
+        return Random(f"{self._seed} {name}")
+
+    async def sail(self):
+        with anyio.fail_after(DOOMSDAY_S):  # when all wait for each other, time jumps to here
+            return await self._sail()
+
+    async def _sail(self):
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                await self._storm()
+                await self._calm_down()
+                self._look_back()
+                for process in self.processes:
+                    await process.end()
+            finally:
+                self.faults.heal()  # so that nobody who is stubborn waits for ever
+        return self.disk.trace()
+
+    async def _storm(self):
+        await self._start_process()
+        for _ in range(self.chance.randint(2, 5)):
+            await self._open_run()
+        for _ in range(self.chance.randint(20, 80)):
+            await anyio.sleep(self.chance.choice(PAUSES_S))
+            await self._step()
+            self._look_around()
+
+    # --- what happens ---
+
+    async def _step(self):
+        act = self.chance.choice(self.ACTS)
+        self._tell(f"{anyio.current_time():10.1f}  {act.__name__.strip('_').replace('_', ' ')}")
+        await act(self)
+
+    async def _start_process(self):
+        if len(self.processes) < 2:
+            self.started += 1
+            process = Process(self, f"engine {self.started}")
+            self.processes.append(process)
+            await process.start(self._group)
+
+    async def _kill_process(self):
+        if self.processes:
+            await self.processes.pop(self.chance.randrange(len(self.processes))).kill()
+
+    async def _end_process(self):
+        if self.processes:
+            await self.processes.pop(self.chance.randrange(len(self.processes))).end()
+
+    async def _open_run(self):
+        if not self.processes or self.opened >= 10:
+            return
+        self.opened += 1
+        kind = self.chance.choice(sorted(SCENARIOS))
+        name = f"{kind}-{self.opened}"
+        spec = SCENARIOS[kind].make(self.chance, name, AGENTS)
+        engine = self.chance.choice(self.processes).engine
+        with suppress(*NO_STORE):
+            await engine.open(name, kind, spec, limits=some_limits(self.chance))
+
+    async def _say_something(self):
+        run = self._some_run()
+        if run is None:
+            return
+        commands = [Say(text="hm"), Pause(), Resume(), Resume(), Freeze(), Thaw(), Allstop()]
+        await self._command(run, self.chance.choice([*commands, Retry(), Answer(text="both")]))
+
+    async def _say_to_all(self):
+        await self._command(HELM, self.chance.choice([Pause(), Freeze(), Thaw(), Resume()]))
+
+    async def _resume_everything(self):
+        await self._command(HELM, Resume())
+        for run in self.auditor.open_runs():
+            if "/" not in run:
+                await self._command(run, Resume())
+
+    async def _abort(self):
+        run = self._some_run()
+        if run is not None and self.chance.random() < 0.3:
+            await self._command(run, Abort())
+
+    async def _raise_limits(self):
+        run = self._some_run()
+        if run is not None:
+            await self._command(run, Raise(limits=higher(self.auditor.states[run].limits)))
+
+    async def _permit(self):
+        for run in self.auditor.open_runs():
+            for ask in self.auditor.states[run].asks:
+                await self._command(run, Permit(ask=ask, allow=self.chance.random() < 0.5))
+
+    async def _allstop(self):
+        """As somebody at the terminal would; the receipt must come as long as the process lives."""
+        if not self.processes:
+            await self._command(HELM, Allstop())
+            return
+        for _ in range(self.chance.choice([1, 1, 2])):
+            self._group.start_soon(self._stop_through, self.chance.choice(self.processes))
+
+    async def _stop_through(self, process):
+        async with anyio.create_task_group() as group:
+            group.start_soon(process.until_gone, group.cancel_scope.cancel)
+            self.stops_waiting += 1
+            try:
+                with suppress(*NO_STORE, DeadError):
+                    await process.engine.allstop()
+            finally:
+                self.stops_waiting -= 1
+            group.cancel_scope.cancel()
+
+    async def _store_is_full_for_a_while(self):
+        self.faults.full = True
+        self.faults.reserve = self.chance.choice([0, 1, 2])
+        self._group.start_soon(self._heal_later)
+
+    async def _store_is_busy_for_a_while(self):
+        self.faults.busy = True
+        self._group.start_soon(self._heal_later)
+
+    async def _store_is_slow_for_a_while(self):
+        self.faults.slowest_s = self.chance.choice([0.01, 0.4, 0.4])
+        self._group.start_soon(self._heal_later)
+
+    async def _heal_later(self):
+        await anyio.sleep(self.chance.choice([0.5, 5, 30, 100]))
+        self.faults.heal()
+
+    ACTS = (
+        *[_say_something] * 9,
+        *[_say_to_all] * 2,
+        *[_resume_everything] * 5,
+        *[_permit] * 2,
+        *[_start_process] * 4,
+        *[_open_run] * 3,
+        _abort,
+        _raise_limits,
+        _allstop,
+        _kill_process,
+        _kill_process,
+        _end_process,
+        _store_is_full_for_a_while,
+        _store_is_busy_for_a_while,
+        *[_store_is_slow_for_a_while] * 4,
+    )
+
+    def _some_run(self):
+        known = list(self.auditor.states)
+        return self.chance.choice(known) if known else None
+
+    async def _command(self, run, command):
+        port = Port(self.disk, self.faults)
+        with suppress(*NO_STORE):
+            await say(port, CLOCK, run, command, "nemesis")
+
+    # --- what must hold ---
+
+    def _look_around(self):
+        for process in self.processes:
+            engine = process.engine
+            for run, berth in engine._berths.items():
+                self._knows_what_is_written(run, berth.drive)
+                self._has_reserved_what_is_under_way(run, engine)
+                if berth.drive.at_work:
+                    self._is_cut_in_time(run)
+                    self._has_a_parent_in_time(run)
+                    self._is_frozen_in_time(run, process)
+            for root in engine._claims:
+                rule(root in self.disk.runs(), "what is held is there", root)
+
+    def _knows_what_is_written(self, run, drive):
+        events = self.disk.events(run)[: drive._seq]
+        state = runs.fold(PILOTS[events[0].kind], events)
+        rule(drive.state == state, "a drive knows what is written", run)
+        since = max(self.faults.healed_at, self.auditor.written_at(run))
+        if anyio.current_time() - since > GRACE_S and not self.faults.any:
+            rule(drive.state == self.auditor.states[run], "a drive hears what is said", run)
+
+    def _has_reserved_what_is_under_way(self, run, engine):
+        below = [
+            berth.drive._reserved
+            for other, berth in engine._berths.items()
+            if other == run or other.startswith(f"{run}/")
+        ]
+        expected = functools.reduce(Amount.plus, below, NOTHING)
+        rule(engine.purse.account(run).reserved == expected, "what is reserved is under way", run)
+
+    def _has_a_parent_in_time(self, run):
+        parent = self.auditor.states[run].opened.parent
+        if parent is not None and self.auditor.states[parent].closed is not None:
+            late_s = anyio.current_time() - self.auditor.written_at(parent)
+            rule(late_s <= GRACE_S + STUBBORN_S or self.faults.any, "orphans end", run)
+
+    def _is_cut_in_time(self, run):
+        late_s = anyio.current_time() - self.auditor.cut_since(run) - GRACE_S - STUBBORN_S
+        rule(not self.auditor.is_cut(run) or late_s <= 0, "work ends after a stop", run)
+
+    def _is_frozen_in_time(self, run, process):
+        if anyio.current_time() - self.auditor.braked_since(run) > GRACE_S:
+            frozen = run in process.launcher.frozen
+            rule(frozen == self.auditor.is_frozen(run), "what is frozen stands still", run, frozen)
+
+    async def _calm_down(self):
+        """The faults are over, everybody answers: now all must come to an end."""
+        self.faults.heal()
+        while self.processes:
+            await self.processes.pop().end()
+        await self._start_process()
+        for _ in range(CALM_ROUNDS):
+            self.faults.heal()
+            await self._command(HELM, Resume())
+            for run in self.auditor.open_runs():
+                await self._answer_everything(run)
+            await anyio.sleep(7200)
+            self._look_around()
+            if not self.auditor.open_runs():
+                return
+        left = {run: self.auditor.states[run] for run in self.auditor.open_runs()}
+        rule(not left, "all comes to an end", left)
+
+    async def _answer_everything(self, run):
+        state = self.auditor.states[run]
+        limits = replace(state.limits, turns=None, tokens=None, time_s=None, busy_s=None)
+        await self._command(run, Raise(limits=limits))
+        await self._command(run, Answer(text="both"))
+        for ask in state.asks:
+            await self._command(run, Permit(ask=ask, allow=True))
+        await self._command(run, Resume())
+
+    def _look_back(self):
+        rule(self.stops_waiting == 0, "whoever stopped everything has a receipt")
+        for run in self.disk.runs():
+            events = self.disk.events(run)
+            pilot = PILOTS[events[0].kind]
+            rule(differences(pilot, events) == [], "replay is what was recorded", run)
+            rule(runs.fold(pilot, events) == self.auditor.states[run], "a fold is a fold", run)
+            self._was_brought_home(run, events[0].spec)
+        for process in self.processes:
+            engine = process.engine
+            rule(not engine._berths and not engine._claims, "nothing is held on to")
+            for run in self.disk.runs():
+                rule(engine.purse.account(run).reserved == NOTHING, "all is settled", run)
+
+    def _was_brought_home(self, run, spec):
+        done = self.auditor.states[run].closed.outcome is Outcome.DONE
+        if spec.get("branch"):
+            times = self.repository.brought.count(spec["branch"])
+            rule(times == 1 or not done, "what is done is brought home", run)
+
+
+def higher(limits):
+    """No limit is lower than it was, and none is new."""
+    return replace(
+        limits,
+        turns=limits.turns and limits.turns * 2,
+        tokens=limits.tokens and limits.tokens * 2,
+        time_s=limits.time_s and limits.time_s * 2,
+        busy_s=limits.busy_s and limits.busy_s * 2,
+    )
+
+
+def simulate(seed, tell=lambda line: None):
+    """Runs a seed; gives the hash of everything that was written."""
+    voyage = Voyage(seed, tell)
+    return run_seeded(seed, voyage.sail)
+
+
+if __name__ == "__main__":
+    for number in map(int, sys.argv[1:]):
+        print(number, simulate(number, print if len(sys.argv) == 2 else lambda line: None))
