@@ -81,7 +81,7 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     """K3: the turn ends in peace, and nothing new begins."""
     person.agent("echo turn >>b.txt; echo begun >&2; sleep 2; echo going on")
     process = person.start("run", "take turns")
-    wait_for(lambda: states(person).get("r1") == "running", "the first turn")
+    wait_for(lambda: "mine takes a turn" in person.allstop("status"), "the first turn")
 
     process.send_signal(signal.SIGINT)
 

@@ -49,7 +49,7 @@ def report(program):
 
     def run(name, *args, wrap=()):
         process = program(name, *args, wrap=wrap)
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=600)
         assert process.returncode == 0, f"{name} {args} ended with {process.returncode}"
         return json.loads(output)
 

@@ -13,7 +13,7 @@ from allstop.adapters.journals.sqlite import BUSY_S, BUSY_TRIES, SqliteJournal
 from allstop.ports import Entry, HeldError, StoreBusyError
 from faults.stores import read_all, said
 
-KILLS = 40
+KILLS = int(os.environ.get("ALLSTOP_KILLS", "40"))  # `make soak`: 1000
 
 
 def test_q16_a_writer_killed_again_and_again_leaves_whole_appends_and_no_gaps(report, folder):

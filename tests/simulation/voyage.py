@@ -52,6 +52,7 @@ CLOCK = LoopClock()
 PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
 CALM_ROUNDS = 80
 DOOMSDAY_S = 1e7
+REFLEXES = 0.04
 NO_STORE = (StoreFullError, StoreBusyError)
 
 
@@ -133,13 +134,15 @@ class Voyage:
         self._tell = tell
         self.chance = self.chance_of("nemesis")
         self.auditor = Auditor(PILOTS)
-        self.disk = Disk(self.auditor)
+        self.disk = Disk(self._written)
+        self.reflexes = self.chance_of("reflexes")
         self.faults = Faults(self.chance_of("faults"))
         self.repository = Repository(self.chance_of("repository"), self.auditor)
         self.processes = []
         self.opened = 0
         self.started = 0
         self.stops_waiting = 0
+        self._is_stormy = False
 
     def chance_of(self, name):
         return Random(f"{self._seed} {name}")
@@ -162,6 +165,7 @@ class Voyage:
         return self.disk.trace()
 
     async def _storm(self):
+        self._is_stormy = True
         await self._start_process()
         for _ in range(self.chance.randint(2, 5)):
             await self._open_run()
@@ -169,6 +173,7 @@ class Voyage:
             await anyio.sleep(self.chance.choice(PAUSES_S))
             await self._step()
             self._look_around()
+        self._is_stormy = False
 
     # --- what happens ---
 
@@ -176,6 +181,21 @@ class Voyage:
         act = self.chance.choice(self.ACTS)
         self._tell(f"{anyio.current_time():10.1f}  {act.__name__.strip('_').replace('_', ' ')}")
         await act(self)
+
+    def _written(self, entries):
+        """Now and then somebody reacts at once, before the writer itself knows that it wrote."""
+        self.auditor(entries)
+        run = entries[0].run
+        if self._is_stormy and run != HELM and self.reflexes.random() < REFLEXES:
+            self._group.start_soon(self._react, run)
+
+    async def _react(self, run):
+        chance = self.reflexes
+        where = HELM if chance.random() < 0.2 else run
+        await anyio.sleep(chance.choice([0.0, 0.0, 0.01, 0.1]))
+        await self._command(where, chance.choice([Allstop(), Allstop(), Freeze(), Pause()]))
+        await anyio.sleep(chance.choice([0.0, 5.0, 60.0]))
+        await self._command(where, Resume())
 
     async def _start_process(self):
         if len(self.processes) < 2:

@@ -356,7 +356,7 @@ class LocalEngine:
         del self._berths[run]
         if root_of(run) == run:
             self._outcomes[run] = outcome
-            self._give_up(run)
+        self._give_up_unless_driven(root_of(run))
 
     def _claim(self, run: RunId) -> None:
         if run not in self._claims:
