@@ -79,7 +79,7 @@ def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
 
 def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     """K3: the turn ends in peace, and nothing new begins."""
-    person.agent("echo turn >>b.txt; echo begun >&2; sleep 2; echo going on")
+    person.agent("echo turn >>b.txt; echo begun >&2; sleep 6; echo going on")
     process = person.start("run", "take turns")
     wait_for(lambda: "mine takes a turn" in person.allstop("status"), "the first turn")
 
