@@ -439,7 +439,8 @@ def test_a_delivery_that_was_cut_off_is_taken_up_again():
     flight = fly_in_a_workspace(branch="b")
     flight.back(said(COMPLETE, WORK))
 
-    assert flight.back(failed(FailureKind.INTERRUPTED)) == Deliver(workspace="t", branch="b")
+    assert isinstance(flight.back(failed(FailureKind.INTERRUPTED)), OpenWorkspace)
+    assert flight.back(WorkspaceOpen(base="base")) == Deliver(workspace="t", branch="b")
 
 
 def test_a_delivery_that_conflicts_ends_the_task_with_the_reason():

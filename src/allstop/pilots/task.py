@@ -208,7 +208,9 @@ def _has_work(change: Change | None) -> bool:
 
 
 def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
-    if failed.kind in OURS or failed.kind is FailureKind.OUT_OF_BUDGET:
+    if failed.kind in OURS:
+        return replace(state, base="")  # what was cut off may have left locks: take it up anew
+    if failed.kind is FailureKind.OUT_OF_BUDGET:
         return state
     if failed.kind in LIMITED:
         wait = LIMIT_WAITS.delay(state.limits + 1, state.spec.task)

@@ -121,6 +121,17 @@ async def test_a_workspace_is_taken_up_as_it_was_left(desk):
     assert said == "half\n"
 
 
+async def test_q19_locks_of_a_killed_git_are_gone_when_it_is_taken_up_again(desk):
+    """Q19: index.lock and its kind, left by a turn that was cut off."""
+    await desk.opened()
+    await desk.agent("touch .git/index.lock .git/HEAD.lock .git/refs/heads/x.lock")
+
+    await desk.opened()
+    code, said = await desk.agent("echo x >x && git add x && git commit -qm x && git branch x")
+
+    assert (code, said) == (0, "")
+
+
 async def test_one_that_was_never_finished_is_made_again(desk):
     await desk.opened()
     tree = desk.root / ".allstop" / "workspaces" / "w"

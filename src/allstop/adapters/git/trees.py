@@ -37,6 +37,11 @@ rm -f "$HOME/base.bundle"
 """
 """Where the objects can't be borrowed they were sent along."""
 
+TIDY = """
+find .git -name '*.lock' -delete
+"""
+"""Whoever held these is dead: nothing else runs in a workspace that is being taken up."""
+
 EXCLUDE = """
 for path in "$@"; do printf '/%s\\n' "$path"; done >>.git/info/exclude
 """

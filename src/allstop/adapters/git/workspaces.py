@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from allstop.adapters.git.trees import (
     MAKE,
     MAKE_FROM_PACK,
     SEND,
+    TIDY,
     Meta,
     Tree,
     free_port,
@@ -59,6 +61,8 @@ class GitWorkspaces:
         tree = self._tree(workspace)
         meta = tree.meta()
         if meta is not None:
+            with suppress(BoxFailedError):  # how damaged it is, is seen when its work is kept
+                await self._in_box(self.place(workspace), label, TIDY)
             return WorkspaceOpen(base=meta.base)
         base = await self._repository.commit(f"refs/heads/{target}")
         if base is None:
