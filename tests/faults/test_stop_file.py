@@ -41,8 +41,8 @@ async def test_k3_a_file_that_another_process_creates_stops_everything_within_a_
         for run in "abc":
             await engine.open(run, "task", task())
         await anyio.sleep(0.1)
-        began = time.monotonic()
         touch(journal.folder)
+        began = time.monotonic()
         with anyio.fail_after(5):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)

@@ -6,9 +6,9 @@ import pytest
 from allstop.core import run as runs
 from allstop.core.approvals import Ask
 from allstop.core.commands import Allstop, Freeze, Pause, Permit, Resume, Say, Thaw
-from allstop.core.events import MoveEnded, Noted
+from allstop.core.events import MoveEnded, MoveStarted, Noted
 from allstop.core.ids import HELM
-from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
+from allstop.core.moves import Deliver, Failed, FailureKind, Item, Outcome, TurnDone
 from unlucky import LateJournal
 from voyages import VOYAGES, assert_arrived, seaworthy
 from world import DONE, World, task
@@ -111,6 +111,10 @@ async def test_k1_a_freeze_that_comes_before_the_drive_knows_that_it_may_begin_i
         assert world.launcher.frozen == set()
 
 
+def is_delivering(events):
+    return isinstance(events[-1], MoveStarted) and isinstance(events[-1].move, Deliver)
+
+
 async def test_k2_work_that_was_on_record_when_the_stop_came_is_not_begun():
     """K2: nothing is brought home after the stop, not even by work that takes no time."""
     world = seaworthy(LateJournal())
@@ -118,9 +122,9 @@ async def test_k2_work_that_was_on_record_when_the_stop_came_is_not_begun():
     voyage = VOYAGES["task"]
     async with world.running() as engine:
         await engine.open("r", voyage.kind, voyage.spec())
-        while "Deliver" not in str(await world.events("r")):
-            world.journal.append_s = 0.01
-            await anyio.sleep(0.001)
+        world.journal.append_s = 0.5
+        while not is_delivering(await world.events("r")):
+            await anyio.sleep(0.2)
         await engine.command("r", Allstop())
         await anyio.sleep(100)
 
@@ -151,11 +155,11 @@ async def test_k2_a_late_word_of_an_agent_that_does_not_let_go_is_not_written():
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(10)
-        stopping = await engine.allstop()
+        receipt = await engine.allstop()
         await anyio.sleep(100)
 
     events = await world.events("t")
     assert results(events) == [FailureKind.DISCARDED]
     assert "late" not in str(events)
     assert agent.allowed is False
-    assert stopping.runs == {"t": "still ending"} or stopping.took_ms >= 10_000
+    assert receipt.took_ms >= 10_000

@@ -1,6 +1,8 @@
 """One run's fault is not the others', and a fault never stops the stopping."""
 
 import anyio
+import anyio.lowlevel
+import msgspec
 import pytest
 
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Resume, Say, Thaw
@@ -12,14 +14,18 @@ from allstop.core.moves import (
     ChecksDone,
     Failed,
     FailureKind,
+    Item,
     Outcome,
     Spawn,
     TakeTurn,
+    TurnDone,
     Wait,
     prompt,
 )
+from allstop.engines.saying import say
 from allstop.loop.steps import Parked
-from allstop.ports import HeldError
+from allstop.ports import HeldError, Live, StoreFullError
+from allstop.testing.clock import LoopClock
 from unlucky import FullJournal, GuardedJournal, LateJournal
 from voyages import ALL_PILOTS
 from world import DONE, World, task
@@ -348,3 +354,120 @@ async def test_k2_allstop_by_one_engine_stops_the_runs_of_another():
 
     receipts = [e.runs for e in await world.events(HELM) if isinstance(e, Halted)]
     assert sorted(receipts, key=str) == [{"a": "allstop"}, {"b": "allstop"}]
+
+
+class ShieldedTalker:
+    """Doesn't let itself be cut off while it talks."""
+
+    async def take_turn(self, turn, watch):
+        await anyio.sleep(10)
+        with anyio.CancelScope(shield=True):
+            await watch.saw(Item(kind="x", text="hm"))
+        return TurnDone(text=DONE)
+
+
+async def test_k2_a_stop_is_heard_by_whoever_waits_for_room_on_the_disk():
+    """K2, Q19: the disk stays full; what the agent wanted to say is dropped and its turn ends."""
+    world = World(FullJournal(reserve=2))
+    world.agents["cli"] = ShieldedTalker()
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(5)
+        world.journal.full = True
+        await anyio.sleep(10)
+        await engine.allstop()
+        assert not engine._berths["t"].drive.at_work
+        world.journal.full = False
+        await anyio.sleep(5)
+
+    kinds = [e.result.kind for e in await world.events("t") if isinstance(e, MoveEnded)]
+    assert kinds in ([FailureKind.CANCELLED], [FailureKind.DISCARDED])
+
+
+async def test_p7_a_run_that_could_not_be_opened_is_not_held_on_to():
+    world = World(FullJournal())
+    world.agent("cli", then=lambda turn: DONE)
+    async with world.running() as first, world.running() as second:
+        world.journal.full = True
+        with pytest.raises(StoreFullError):
+            await first.open("t", "task", task())
+        world.journal.full = False
+        assert await second.open("t", "task", task())
+        assert await second.rested("t") is Outcome.DONE
+
+
+async def test_p7_a_run_that_was_over_when_it_was_taken_is_not_held_on_to():
+    world = World()
+    world.agent("cli", DONE)
+    async with world.running() as first, world.running() as second:
+        await first.open("t", "task", task())
+        await first.rested("t")
+        await second.take("t")
+
+        assert list(world.journal.holders()) == []
+
+
+async def test_p7_a_root_is_held_until_the_last_of_those_below_is_over():
+    """What a closed root has left behind is driven by one process only, and then let go of."""
+    world = World(pilots=ALL_PILOTS)
+    world.agent("cli", 100.0, 100.0)
+    async with world.running() as engine:
+        ships = {name: {**task(), "task": name} for name in "ab"}
+        await engine.open("f", "fleet", {"tasks": ships, "at_once": 2})
+        await anyio.sleep(10)
+        await engine.command("f", Abort())
+        await anyio.sleep(10)
+
+        assert list(world.journal.holders()) == []
+    assert all(head.closed for head in await world.journal.heads())
+
+
+async def test_a_spec_that_makes_no_sense_is_not_even_written():
+    world = World()
+    async with world.running() as engine:
+        with pytest.raises(msgspec.ValidationError):
+            await engine.open("t", "task", {"no": "task"})
+
+        assert await world.journal.heads() == []
+        assert list(world.journal.holders()) == []
+
+
+async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
+    """It no longer listens once it can't act on what it hears."""
+    for ticks in range(20):
+        world = World()
+        world.agent("cli", 3600.0)
+        async with anyio.create_task_group() as group:
+            with anyio.CancelScope() as scope:
+                async with world.running() as engine:
+                    await engine.open("t", "task", task())
+                    await anyio.sleep(1)
+
+                    async def write(times=ticks, journal=world.journal):
+                        for _ in range(times):
+                            await anyio.lowlevel.checkpoint()
+                        await say(journal, LoopClock(), HELM, Pause(), "somebody else")
+
+                    group.start_soon(write)
+                    scope.cancel()
+                    await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ([1000.0], FailureKind.STALLED),
+        ([*[50.0, Live("text", "hm")] * 100], FailureKind.TIMED_OUT),
+        ([RuntimeError("boom")], FailureKind.CRASHED),
+    ],
+)
+async def test_k5_a_turn_that_nobody_saw_the_end_of_counts_as_all_it_might_have_used(entries, kind):
+    world = World()
+    world.agent("cli", *entries)
+    spec = task(max_tokens=70, idle_s=100.0, turn_s=500.0, backoff={"retries": 0})
+    async with world.running() as engine:
+        await engine.open("t", "task", spec)
+        await engine.rested("t")
+
+    (ended,) = [e.result for e in await world.events("t") if isinstance(e, MoveEnded)]
+    assert (ended.kind, ended.usage.tokens) == (kind, 70)

@@ -44,6 +44,7 @@ class Auditor:
         self._came_back = {}  # what a turn used that is over and not yet on record
         self._stopped_at = {}  # the last stop of a run, or of all
         self._braked_at = {HELM: 0.0}  # the last change of what holds a run, or all
+        self._started_at = {}
         self._written_at = {}
         self._questions = {}  # of each run, by name: what was answered since it was asked
 
@@ -68,8 +69,10 @@ class Auditor:
     def cut_since(self, run):
         return max(self._stopped_at.get(run, 0.0), self._stopped_at.get(HELM, 0.0))
 
-    def braked_since(self, run):
-        return max(self._braked_at.get(run, 0.0), self._braked_at[HELM])
+    def held_since(self, run):
+        """Since when what holds the run, and the move that is under way, are as they are."""
+        moments = (self._braked_at.get(run, 0.0), self._braked_at[HELM], self._started_at[run])
+        return max(moments)
 
     def written_at(self, run):
         """When the last of it was written."""
@@ -109,12 +112,17 @@ class Auditor:
     def in_flight(self, run):
         """What the turns under way in a run and below it may come to: turns and tokens of each."""
         return [
-            self._came_back.get(other, (1, state.open_move.move.max_tokens))
+            self._may_come_to(other, state.open_move.move)
             for other, state in self.states.items()
             if (other == run or other.startswith(f"{run}/"))
             and state.open_move is not None
             and isinstance(state.open_move.move, TakeTurn)
         ]
+
+    def _may_come_to(self, run, turn):
+        if self.is_cut(run):
+            return (0, turn.max_tokens)
+        return self._came_back.get(run, (1, turn.max_tokens))
 
     # --- folding ---
 
@@ -129,6 +137,7 @@ class Auditor:
         before = self.states[run]
         if isinstance(event, MoveStarted):
             self._epochs[run] = self.helm.stops
+            self._started_at[run] = anyio.current_time()
         match event:
             case MoveEnded():
                 self._came_back.pop(run, None)

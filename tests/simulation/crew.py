@@ -69,11 +69,12 @@ class Deckhands:
         rule(turn.run not in self._at_work, "one turn at a time in a run", turn.run)
         self._at_work.add(turn.run)
         rule(len(self._at_work) <= (self._slots or 10**9), "no more turns than slots", turn.run)
+        result = Failed(kind=FailureKind.CRASHED, usage=Usage(input=turn.max_tokens))
         try:
             result = await act(turn, watch)
         finally:
             self._at_work.discard(turn.run)
-        self._auditor.came_back(turn.run, result)
+            self._auditor.came_back(turn.run, result)
         return result
 
 

@@ -66,12 +66,12 @@ class Faults:
         self.full = False
         self.reserve = 0  # how often what is said to all may still be written
         self.busy = False
-        self.slowest_s = 0.0
+        self.slowest_s = self.climate_s = 0.0  # now, and in ordinary times
         self.healed_at = 0.0
 
     def heal(self):
         self.full = self.busy = False
-        self.slowest_s = 0.0
+        self.slowest_s = self.climate_s
         self.healed_at = anyio.current_time()
 
     @property

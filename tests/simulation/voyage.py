@@ -29,7 +29,7 @@ from allstop.core.commands import (
 from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.receipts import differences
-from allstop.engines.local import LocalEngine, say
+from allstop.engines.local import HALT_S, LocalEngine, say
 from allstop.loop.hands import Hands
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.clock import LoopClock
@@ -52,7 +52,7 @@ CLOCK = LoopClock()
 PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
 CALM_ROUNDS = 80
 DOOMSDAY_S = 1e7
-REFLEXES = 0.04
+REFLEXES = 0.1
 NO_STORE = (StoreFullError, StoreBusyError)
 
 
@@ -141,7 +141,7 @@ class Voyage:
         self.processes = []
         self.opened = 0
         self.started = 0
-        self.stops_waiting = 0
+        self.stops_waiting = []  # since when
         self._is_stormy = False
 
     def chance_of(self, name):
@@ -166,6 +166,8 @@ class Voyage:
 
     async def _storm(self):
         self._is_stormy = True
+        self.faults.climate_s = self.chance.choice([0.0, 0.0, 0.03, 0.3])
+        self.faults.heal()
         await self._start_process()
         for _ in range(self.chance.randint(2, 5)):
             await self._open_run()
@@ -174,6 +176,7 @@ class Voyage:
             await self._step()
             self._look_around()
         self._is_stormy = False
+        self.faults.climate_s = 0.0
 
     # --- what happens ---
 
@@ -194,7 +197,7 @@ class Voyage:
         where = HELM if chance.random() < 0.2 else run
         await anyio.sleep(chance.choice([0.0, 0.0, 0.01, 0.1]))
         await self._command(where, chance.choice([Allstop(), Allstop(), Freeze(), Pause()]))
-        await anyio.sleep(chance.choice([0.0, 5.0, 60.0]))
+        await anyio.sleep(chance.choice([0.0, 1.0, 20.0]))
         await self._command(where, Resume())
 
     async def _start_process(self):
@@ -265,12 +268,13 @@ class Voyage:
     async def _stop_through(self, process):
         async with anyio.create_task_group() as group:
             group.start_soon(process.until_gone, group.cancel_scope.cancel)
-            self.stops_waiting += 1
+            asked_at = anyio.current_time()
+            self.stops_waiting.append(asked_at)
             try:
                 with suppress(*NO_STORE, DeadError):
                     await process.engine.allstop()
             finally:
-                self.stops_waiting -= 1
+                self.stops_waiting.remove(asked_at)
             group.cancel_scope.cancel()
 
     async def _store_is_full_for_a_while(self):
@@ -320,6 +324,9 @@ class Voyage:
     # --- what must hold ---
 
     def _look_around(self):
+        for asked_at in self.stops_waiting:
+            late_s = anyio.current_time() - max(asked_at, self.faults.healed_at)
+            rule(late_s <= HALT_S + GRACE_S or self.faults.any, "a stop has a receipt in time")
         for process in self.processes:
             engine = process.engine
             for run, berth in engine._berths.items():
@@ -360,7 +367,7 @@ class Voyage:
         rule(not self.auditor.is_cut(run) or late_s <= 0, "work ends after a stop", run)
 
     def _is_frozen_in_time(self, run, process):
-        if anyio.current_time() - self.auditor.braked_since(run) > GRACE_S:
+        if anyio.current_time() - self.auditor.held_since(run) > GRACE_S:
             frozen = run in process.launcher.frozen
             rule(frozen == self.auditor.is_frozen(run), "what is frozen stands still", run, frozen)
 
@@ -392,7 +399,7 @@ class Voyage:
         await self._command(run, Resume())
 
     def _look_back(self):
-        rule(self.stops_waiting == 0, "whoever stopped everything has a receipt")
+        rule(not self.stops_waiting, "whoever stopped everything has a receipt")
         for run in self.disk.runs():
             events = self.disk.events(run)
             pilot = PILOTS[events[0].kind]
