@@ -114,10 +114,11 @@ class MortalJournal(GuardedJournal):
 class LateJournal(GuardedJournal):
     """Answers late: what was written is durable, and others hear of it, before the writer does."""
 
-    def __init__(self, append_s=0.0, read_s=0.0):
+    def __init__(self, append_s=0.0, read_s=0.0, heads_s=0.0):
         super().__init__()
         self.append_s = append_s
         self.read_s = read_s
+        self.heads_s = heads_s
 
     async def append(self, *entries, expect=None, write=None):
         await super().append(*entries, expect=expect, write=write)
@@ -127,6 +128,11 @@ class LateJournal(GuardedJournal):
     async def read(self, run, after=0):
         found = await super().read(run, after)
         await anyio.sleep(self.read_s)
+        return found
+
+    async def heads(self):
+        found = await super().heads()
+        await anyio.sleep(self.heads_s)
         return found
 
 

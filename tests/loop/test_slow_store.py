@@ -115,6 +115,38 @@ def is_delivering(events):
     return isinstance(events[-1], MoveStarted) and isinstance(events[-1].move, Deliver)
 
 
+class FreezableAgent:
+    """Takes 50 seconds of not being frozen, as a program would."""
+
+    def __init__(self, launcher):
+        self._launcher = launcher
+
+    async def take_turn(self, turn, watch):
+        left_s = 50
+        while left_s:
+            await anyio.sleep(1)
+            left_s -= turn.run not in self._launcher.frozen
+        return TurnDone(text=DONE)
+
+
+async def test_k1_a_turn_that_begins_frozen_does_not_lose_its_time():
+    """K1: the freeze came when the turn was on record and not yet begun; its clocks stand still."""
+    world = World(LateJournal())
+    world.agents["cli"] = FreezableAgent(world.launcher)
+    async with world.running() as engine:
+        world.journal.append_s = 5.0
+        async with anyio.create_task_group() as group:
+            group.start_soon(engine.open, "t", "task", task(turn_s=60.0, idle_s=60.0))
+            await anyio.sleep(7)
+            world.journal.append_s = 0.0
+            await engine.command("t", Freeze())
+        await anyio.sleep(500)
+        await engine.command("t", Thaw())
+        await anyio.sleep(100)
+
+    assert results(await world.events("t")) == [TurnDone]
+
+
 async def test_k2_work_that_was_on_record_when_the_stop_came_is_not_begun():
     """K2: nothing is brought home after the stop, not even by work that takes no time."""
     world = seaworthy(LateJournal())

@@ -275,21 +275,29 @@ async def test_k1_a_freeze_between_two_checks_stops_the_clock_of_the_second():
     assert [result.timed_out for result in done.results] == [False, False]
 
 
-async def test_k1_a_brake_on_a_fleet_reaches_the_child_that_is_born_in_that_moment():
-    """K1: what is said to a run is said to everything below it."""
-    for turns in range(12):
-        world = World(pilots=ALL_PILOTS)
-        world.agent("cli", then=lambda turn: "more")
-        async with world.running() as engine:
-            ships = {name: {**task(), "task": name, "idle_s": 1e6} for name in "abcdef"}
-            await engine.open("f", "fleet", {"tasks": ships, "at_once": 6})
-            for _ in range(turns):
-                await anyio.lowlevel.checkpoint()
-            await engine.command("f", Allstop())
-            await anyio.sleep(100)
-            for head in await world.journal.heads():
-                state = await world.state(head.run)
-                assert state.closed or state.hold is Hold.STOPPED, (turns, head.run)
+@pytest.mark.parametrize("command", [Allstop(), Pause(), Freeze()])
+async def test_k1_a_brake_on_a_fleet_reaches_the_child_that_is_born_in_that_moment(command):
+    """K1: who is below was looked up, then a child was born, then the brake was written."""
+    world = World(LateJournal(), pilots=ALL_PILOTS)
+    world.agent("quick", 10.0, DONE)
+    world.agent("slow", 1000.0, then=lambda turn: DONE)
+    ships = {
+        "a": task(agents=["quick"]),
+        "b": {**task(agents=["slow"], turn_s=2000.0), "task": "b"},
+    }
+    async with world.running() as engine:
+        await engine.open("f", "fleet", {"tasks": ships, "at_once": 1})
+        await anyio.sleep(8)
+        world.journal.heads_s = 5.0  # meanwhile a comes home and b sets out
+        await engine.command("f", command)
+        world.journal.heads_s = 0.0
+        await anyio.sleep(1)
+
+        assert {run: (await world.state(run)).hold for run in ("f", "f/b")} == {
+            "f": (await world.state("f")).hold,
+            "f/b": (await world.state("f")).hold,
+        }
+        assert (await world.state("f/b")).hold is not Hold.NONE
 
 
 async def test_p7_a_second_engine_is_told_who_drives_a_run():

@@ -120,9 +120,8 @@ class Auditor:
         ]
 
     def _may_come_to(self, run, turn):
-        if self.is_cut(run):
-            return (0, turn.max_tokens)
-        return self._came_back.get(run, (1, turn.max_tokens))
+        turns, tokens = self._came_back.get(run, (1, turn.max_tokens))
+        return (0 if self.is_cut(run) else turns, tokens)
 
     # --- folding ---
 
