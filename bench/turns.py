@@ -1,7 +1,8 @@
 """Q1, Q2, Q3: what a durable turn costs with an agent that takes no time.
 
-Prints figures and ratios; asserts nothing. The floor is a hand-written loop that inserts the same
-bytes into the same kind of SQLite file, one commit a turn.
+Prints figures and ratios; asserts nothing. The floors are hand-written loops without brakes that
+insert the same bytes into the same kind of SQLite file: one with a commit a turn, and one whose
+many loops share each commit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import resource
 import sqlite3
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -23,7 +25,8 @@ from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
 from allstop.ports import Abilities, Isolation
 
-EACH = 60  # turns of each of many runs
+EACH = 200  # turns of each of many runs
+LONG = 10_001
 REPLY = "word " * 118  # 590 bytes, as a room's message has
 
 
@@ -37,6 +40,17 @@ class InstantAgent:
         pass
 
 
+class CountingAgent(InstantAgent):
+    """Notes when each turn began."""
+
+    def __init__(self):
+        self.cpu_at = []
+
+    async def take_turn(self, turn, watch):
+        self.cpu_at.append(time.process_time())
+        return await super().take_turn(turn, watch)
+
+
 class NoLauncher:
     isolation = Isolation(boxed=True, allowed=True, how="nothing is launched")
 
@@ -47,10 +61,10 @@ class NoLauncher:
         return ()
 
 
-async def drive(folder: Path, runs: int, turns: int) -> None:
+async def drive(folder: Path, runs: int, turns: int, agent=None) -> None:
     journal = SqliteJournal(folder, SystemClock())
     launcher = NoLauncher()
-    hands = Hands({"a": InstantAgent()}, checks=None, workspaces=None, launcher=launcher)
+    hands = Hands({"a": agent or InstantAgent()}, checks=None, workspaces=None, launcher=launcher)
     engine = LocalEngine(
         journal=journal, hands=hands, clock=SystemClock(), pilots=PILOTS, launcher=launcher
     )
@@ -64,16 +78,47 @@ async def drive(folder: Path, runs: int, turns: int) -> None:
     journal.close()
 
 
-def floor(folder: Path, turns: int) -> None:
+def floor_db(folder: Path) -> sqlite3.Connection:
     folder.mkdir()
     db = sqlite3.connect(folder / "floor.db", isolation_level=None)
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
     db.execute("create table events (run text, seq integer, event blob, primary key (run, seq))")
+    return db
+
+
+def floor(folder: Path, turns: int) -> None:
+    db = floor_db(folder)
     for number in range(turns):
         db.execute("begin")
         db.execute("insert into events values ('r', ?, ?)", (number, REPLY))
         db.execute("commit")
+    db.close()
+
+
+async def shared_floor(folder: Path, runs: int, turns: int) -> None:
+    db = floor_db(folder)
+    waiting: list[tuple[str, int, str]] = []
+    committed = anyio.Event()
+
+    async def loop(run: str) -> None:
+        for number in range(turns):
+            result = await InstantAgent().take_turn(None, None)
+            waiting.append((run, number, result.text))
+            await committed.wait()
+
+    async with anyio.create_task_group() as group:
+        for number in range(runs):
+            group.start_soon(loop, f"r{number}")
+        for _ in range(turns):
+            while len(waiting) < runs:
+                await anyio.lowlevel.checkpoint()
+            db.execute("begin")
+            db.executemany("insert into events values (?, ?, ?)", waiting)
+            db.execute("commit")
+            waiting.clear()
+            before, committed = committed, anyio.Event()
+            before.set()
     db.close()
 
 
@@ -114,11 +159,17 @@ def main() -> None:
             f"Q2  {arguments.runs} runs at once: {total / wall:,.0f} turns/s,"
             f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / arguments.runs:.1f} KB a run"
         )
-        tenth = 1000
-        _, first = timed(lambda: anyio.run(drive, root / "short", 1, tenth))
-        _, whole = timed(lambda: anyio.run(drive, root / "long", 1, 10 * tenth))
-        _, nine = timed(lambda: anyio.run(drive, root / "nine", 1, 9 * tenth))
-        print(f"Q3  last tenth of 10,000 turns / first: {(whole - nine) / first:.2f}")
+        floor_wall, floor_cpu = timed(
+            lambda: anyio.run(shared_floor, root / "shared", arguments.runs, EACH)
+        )
+        print(
+            f"    floor:   {total / floor_wall:,.0f} turns/s, {floor_cpu / total * 1e3:.3f} ms CPU"
+            f" a turn; ratio {cpu / floor_cpu:.2f}"
+        )
+        agent = CountingAgent()
+        anyio.run(drive, root / "long", 1, LONG, agent)
+        tenths = [after - before for before, after in pairwise(agent.cpu_at[:: LONG // 10])]
+        print(f"Q3  last tenth of {LONG - 1:,} turns / first: {tenths[-1] / tenths[0]:.2f}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 SOFT_SHARE = 0.8
 """Where a limit starts to be mentioned."""
@@ -123,9 +122,9 @@ def _stricter(one: Verdict, other: Verdict) -> Verdict:
     return other if other.grip > one.grip else one
 
 
-def busy(tally: Tally, span: timedelta) -> Tally:
+def seconds_in(span: timedelta) -> float:
     """A clock that was set back never gives time back."""
-    return replace(tally, busy_s=tally.busy_s + max(0.0, span.total_seconds()))
+    return max(0.0, span.total_seconds())
 
 
 def is_stuck(texts: tuple[str, ...], repeats: int) -> bool:

@@ -66,7 +66,7 @@ class Refusal(NamedTuple):
 
 def refuse(name: str, account: Account, amount: Amount) -> Refusal | None:
     """Why `amount` does not fit; what is used up refuses even a call without a cap."""
-    if account.cap == UNCAPPED:
+    if account.cap is UNCAPPED:
         return None
     committed = account.committed
     for what in ("turns", "tokens", "cost_microusd"):

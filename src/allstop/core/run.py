@@ -182,22 +182,21 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
 
 
 def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
-    tally, move = state.tally, state.open_move
-    if move is not None:
-        tally = brakes.busy(tally, event.at - move.started_at)
-    if isinstance(event.result, TurnDone | Failed):
-        usage = event.result.usage
-        tally = replace(
-            tally,
-            turns=tally.turns + isinstance(event.result, TurnDone),
-            input=tally.input + usage.input,
-            cached=tally.cached + usage.cached,
-            output=tally.output + usage.output,
-            cost_microusd=tally.cost_microusd + usage.cost_microusd,
-        )
+    move, result = state.open_move, event.result
+    busy_s = 0.0 if move is None else brakes.seconds_in(event.at - move.started_at)
+    usage = result.usage if isinstance(result, TurnDone | Failed) else Usage()
+    used = Tally(
+        turns=int(isinstance(result, TurnDone)),
+        input=usage.input,
+        cached=usage.cached,
+        output=usage.output,
+        cost_microusd=usage.cost_microusd,
+        busy_s=busy_s,
+    )
     broke = ""
-    if isinstance(event.result, Failed) and event.result.kind is FailureKind.OUT_OF_BUDGET:
-        broke = event.result.message
+    if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:
+        broke = result.message
+    tally = state.tally.plus(used)
     return replace(state, open_move=None, tally=tally, asks={}, permits={}, broke=broke)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from typing import Any
@@ -75,6 +76,7 @@ class LocalEngine:
             journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show
         )
         self._berths: dict[RunId, Berth] = {}
+        self._driven: Counter[RunId] = Counter()  # how many below each root
         self._claims: dict[RunId, AbstractContextManager[None]] = {}
         self._viewers: list[Show] = []
         self._halted: dict[int, Halted] = {}
@@ -300,6 +302,7 @@ class LocalEngine:
         if drive.state.opened.parent is not None:  # what it used before counts for those above
             self._purse.settle(drive.state.opened.parent, NOTHING, used_so_far(drive.state.tally))
         berth = self._berths[run] = Berth(drive)
+        self._driven[root_of(run)] += 1
         return berth
 
     async def _start(self, berth: Berth | None) -> None:
@@ -354,6 +357,7 @@ class LocalEngine:
     def _disembark(self, run: RunId, outcome: Outcome) -> None:
         self._purse.close(run)
         del self._berths[run]
+        self._driven[root_of(run)] -= 1
         if root_of(run) == run:
             self._outcomes[run] = outcome
         self._give_up_unless_driven(root_of(run))
@@ -369,7 +373,8 @@ class LocalEngine:
             self._claims.pop(run).__exit__(None, None, None)
 
     def _give_up_unless_driven(self, root: RunId) -> None:
-        if not any(root_of(run) == root for run in self._berths):
+        if not self._driven[root]:
+            self._driven.pop(root, None)
             self._give_up(root)
 
     def _let_go(self) -> None:

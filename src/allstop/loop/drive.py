@@ -15,7 +15,7 @@ from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.approvals import Ask, Decision, judge
 from allstop.core.brakes import Limits
-from allstop.core.budget import NOTHING, Amount, Cap
+from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import Asked, Closed, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
@@ -29,6 +29,7 @@ from allstop.loop.steps import (
     Parked,
     Queue,
     Step,
+    cap_of,
     lay_out,
     price,
     refused,
@@ -308,7 +309,7 @@ class Drive(Generic[S]):
         limits = self.state.limits
         if limits is not self._funded:
             self._funded = limits
-            cap = Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
+            cap = cap_of(limits)
             self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
 
     # --- what the agent says while it works ---

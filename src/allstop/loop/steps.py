@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from allstop.core import run as runs
-from allstop.core.brakes import Tally
-from allstop.core.budget import Amount
+from allstop.core.brakes import Limits, Tally
+from allstop.core.budget import UNCAPPED, Amount, Cap
 from allstop.core.events import ChildClosed, Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
@@ -149,6 +149,12 @@ def spent(result: Result) -> Amount:
         tokens=usage.tokens,
         cost_microusd=usage.cost_microusd,
     )
+
+
+def cap_of(limits: Limits) -> Cap:
+    if limits.turns is limits.tokens is limits.cost_microusd is None:
+        return UNCAPPED
+    return Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
 
 
 def used_so_far(tally: Tally) -> Amount:

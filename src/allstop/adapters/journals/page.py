@@ -8,23 +8,41 @@ from allstop.core.events import Closed, Event, Opened
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Cursor, StaleError
 
+REMEMBERED = 10_000
+"""How many runs are known by heart."""
+
 
 class _Row:
-    """A run as one transaction knows it."""
+    """How far a run is."""
 
-    __slots__ = ("id", "seq", "seq_before")
+    __slots__ = ("id", "seq")
 
     def __init__(self, id_: int, seq: int) -> None:
         self.id = id_
-        self.seq = self.seq_before = seq
+        self.seq = seq
 
 
-class Page:
-    """What one transaction writes; how far each run is, is read once."""
+class Ledger:
+    """How far each run is: what this process wrote itself it knows, unless another wrote since."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+        self.db = db
+        self.pos = 0  # of the last event
         self._rows: dict[RunId, _Row] = {}
+        self._version: object = None
+
+    def page(self) -> Page:
+        """A new page, inside a transaction: nobody else writes until it is over."""
+        ((version,),) = self.db.execute("pragma data_version")
+        if version != self._version or len(self._rows) > REMEMBERED:
+            self._rows.clear()
+            self._version = version
+            ((self.pos,),) = self.db.execute("select coalesce(max(pos), 0) from events")
+        return Page(self)
+
+    def forget(self) -> None:
+        """What was written is undone."""
+        self._version = None
 
     def row(self, run: RunId) -> _Row:
         row = self._rows.get(run)
@@ -32,29 +50,41 @@ class Page:
             # the last number is looked up in the index: keeping it in a row of its own would
             # cost every commit a page
             sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
-            row = self._rows[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0)))
+            row = self._rows[run] = _Row(*(self.db.execute(sql, (run,)).fetchone() or (0, 0)))
         return row
+
+
+class Page:
+    """What one transaction writes, all at its end."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._db = ledger.db
+        self._events: list[tuple[int, int, int, bytes]] = []
+        self.written: dict[RunId, int] = {}  # up to which number, of whom
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
         """Why somebody who expects this may not write."""
-        if expect is None or expect[1:] == (self.row(expect.run).seq, self.row(HELM).seq):
+        row = self._ledger.row
+        if expect is None or (expect.seq == row(expect.run).seq and expect.helm == row(HELM).seq):
             return None
         return StaleError(expect.run)
 
     def add(self, run: RunId, event: Event, encoded: bytes) -> int:
-        row = self.row(run)
+        """Its place among all events."""
+        ledger = self._ledger
+        row = ledger.row(run)
         row.id = row.id or self._add_run(run, event)
         row.seq += 1
-        cursor = self._db.execute(
-            "insert into events (run, seq, event) values (?, ?, ?)", (row.id, row.seq, encoded)
-        )
+        ledger.pos += 1
+        self._events.append((ledger.pos, row.id, row.seq, encoded))
+        self.written[run] = row.seq
         if isinstance(event, Closed):
             self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        return ledger.pos
 
-    def written(self) -> dict[RunId, int]:
-        return {run: row.seq for run, row in self._rows.items() if row.seq > row.seq_before}
+    def write(self) -> None:
+        self._db.executemany("insert into events values (?, ?, ?, ?)", self._events)
 
     def _add_run(self, run: RunId, event: Event) -> int:
         kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)

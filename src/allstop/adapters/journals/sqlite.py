@@ -15,7 +15,7 @@ import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
 from allstop.adapters.journals.claims import Claims
-from allstop.adapters.journals.page import Page
+from allstop.adapters.journals.page import Ledger, Page
 from allstop.adapters.journals.schema import MIGRATIONS, migrate, version_of
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.commands import Allstop
@@ -79,6 +79,7 @@ class SqliteJournal:
         self._clock = clock
         self._reserve = folder / "reserve"
         self._db = _connect(folder / "journal.db", migrations)
+        self._ledger = Ledger(self._db)
         self._bells = Bells(folder / "bells")
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
@@ -197,11 +198,12 @@ class SqliteJournal:
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
                 return False
             raise
-        page = Page(self._db)
         try:
+            page = self._ledger.page()
             self._heed_stop_file(page)
             for job in batch:
                 self._write_if_it_fits(page, job)
+            page.write()
             self._db.execute("commit")
         except Exception as error:
             self._undo()
@@ -209,7 +211,7 @@ class SqliteJournal:
                 raise
             self._without_room(batch)
             return True
-        self._tell(page.written())
+        self._tell(page.written)
         if not self._has_reserve:
             self._keep_reserve()
         self._bells.ring()
@@ -218,6 +220,7 @@ class SqliteJournal:
     def _undo(self) -> None:
         with suppress(sqlite3.Error):
             self._db.execute("rollback")
+        self._ledger.forget()
         self._told_pos = min(self._told_pos, self._last_pos())
         self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
 
