@@ -1,0 +1,83 @@
+"""Whoever takes turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from allstop.core.approvals import Ask
+from allstop.core.ids import AgentName, RunId
+from allstop.core.moves import (
+    Failed,
+    Item,
+    Prompt,
+    TurnDone,
+)
+from allstop.ports.programs import Box
+
+
+class Live(NamedTuple):
+    """Something to show while it happens; it is not kept."""
+
+    kind: str
+    text: str
+
+
+class Watch(Protocol):
+    """What an agent tells the loop while it takes a turn."""
+
+    def live(self, live: Live) -> None: ...
+
+    async def opened(self, thread: str) -> None:
+        """The agent's name for its conversation, before anything is said in it."""
+        ...
+
+    async def saw(self, item: Item) -> None: ...
+
+    async def ask(self, ask: Ask) -> bool:
+        """Whether it may do this; waits for a person where no rule decides."""
+        ...
+
+
+class Abilities(Struct, frozen=True, kw_only=True):
+    """What a driver can do besides taking a turn."""
+
+    resume: bool = False
+    fork: bool = False
+    steer: bool = False
+    asks: bool = False
+    plan: bool = False
+    diff: bool = False
+    usage: bool = False
+    structured: bool = False
+    needs_box: bool = False
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """What an agent is asked to do."""
+
+    run: RunId
+    prompt: Prompt
+    place: Box | None = None
+    thread: str | None = None  # go on with this conversation; None starts one
+    fork: bool = False  # … in a copy of it
+    idle_s: float = 600.0
+    max_tokens: int | None = None
+
+
+class Agent(Protocol):
+    """Takes turns. Being cancelled must end whatever it started, commands included."""
+
+    @property
+    def abilities(self) -> Abilities: ...
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed: ...
+
+    async def close(self) -> None:
+        """Let go of what is kept between turns."""
+        ...
+
+
+Agents = Mapping[AgentName, Agent]

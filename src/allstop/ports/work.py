@@ -1,0 +1,107 @@
+"""Workspaces, checks and time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from allstop.core.moves import (
+    Change,
+    Check,
+    CheckResult,
+    Delivered,
+    Failed,
+    Integrated,
+    Landed,
+    WorkspaceOpen,
+)
+from allstop.ports.agents import Live
+from allstop.ports.programs import Box
+
+
+class FileChange(NamedTuple):
+    path: str
+    status: str  # A, M, D, R
+    added: tuple[str, ...] = ()  # lines
+
+
+class Candidate(NamedTuple):
+    """Work as it is checked: a clean clone, and which commit is in it."""
+
+    box: Box
+    base: str
+    commit: str
+    tree: str
+
+
+class Workspaces(Protocol):
+    """Clones of the repository, one for each piece of work, which only boxed programs touch."""
+
+    async def open(
+        self, workspace: str, target: str, label: str, *, onto: str = "", stash: bool = False
+    ) -> WorkspaceOpen | Failed:
+        """Make it from the tip of `target`; one that exists is taken up as it is.
+
+        `onto` is a commit of the target that is merged into it; conflicts are left in the files.
+        With `stash`, what was left uncommitted is put aside first.
+        """
+        ...
+
+    def place(self, workspace: str) -> Box: ...
+
+    async def keep(self, workspace: str, label: str) -> Change | Failed:
+        """Commit what was left uncommitted, and say where the work stands."""
+        ...
+
+    async def candidate(
+        self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
+    ) -> Candidate | Failed:
+        """A clean clone of `commit`, or of the work's last one, where it can be checked.
+
+        Nothing the agent left lying about is in it. Paths that match `restore` are as in the
+        base, whatever the work made of them.
+        """
+        ...
+
+    async def changes(self, candidate: Candidate) -> Sequence[FileChange]:
+        """What the work changed since its base."""
+        ...
+
+    async def integrate(
+        self, workspace: str, target: str, message: str, label: str
+    ) -> Integrated | Failed:
+        """Merge the work with the tip of `target` into a commit that no branch has yet.
+
+        CONFLICT names the files. Work that the target already has gives its tip.
+        """
+        ...
+
+    async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:
+        """Make a commit that takes a merge out of `target` again."""
+        ...
+
+    async def land(self, target: str, tip: str, commit: str) -> Landed | Failed:
+        """Move `target` from `tip` to `commit`, and a clean checkout of it along.
+
+        MOVED: it is no longer at `tip`. BUSY: it is checked out and has changes.
+        """
+        ...
+
+    async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed: ...
+
+
+class Progress(Protocol):
+    def __call__(self, live: Live) -> None: ...
+
+
+class Checks(Protocol):
+    """Runs what must succeed before work counts as done."""
+
+    async def run(
+        self, check: Check, place: Box, label: str, progress: Progress
+    ) -> CheckResult: ...
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
