@@ -5,92 +5,8 @@ import subprocess
 
 import pytest
 
-from allstop.adapters.git import GitWorkspaces
-from allstop.adapters.git.repository import Repository
-from allstop.adapters.processes.probe import make_launcher
-from allstop.core.moves import Change, Delivered, Failed, FailureKind, WorkspaceOpen
-from allstop.ports import Box, Launch
-from allstop.programs import Tail, run_to_end
-
-ME = ("-c", "user.name=P", "-c", "user.email=p@example.invalid")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-def git(folder, *arguments):
-    return subprocess.run(
-        ["git", *ME, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
-@pytest.fixture
-def root(tmp_path):
-    """A repository under a home that nobody else may enter."""
-    home = tmp_path / "home"
-    root = home / "project"
-    root.mkdir(parents=True)
-    home.chmod(0o700)
-    git(root, "init", "-q", "-b", "main", ".")
-    (root / "a.txt").write_text("one\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "first")
-    return root
-
-
-class Desk:
-    """Workspaces of one repository, and an agent's hands in them."""
-
-    def __init__(self, root, launcher, workspaces):
-        self.root = root
-        self.launcher = launcher
-        self.workspaces = workspaces
-
-    async def opened(self, name="w", target="main"):
-        result = await self.workspaces.open(name, target, "run")
-        assert isinstance(result, WorkspaceOpen), result
-        return result
-
-    async def agent(self, script, name="w"):
-        """What an agent does: anything, in the box."""
-        out = Tail()
-        launch = Launch(argv=("sh", "-c", script), box=self.workspaces.place(name), label="run")
-        code = await run_to_end(self.launcher, launch, b"", out, lambda live: None)
-        return code, out.text()
-
-    async def kept(self, name="w"):
-        result = await self.workspaces.keep(name, "run")
-        assert isinstance(result, Change), result
-        return result
-
-    async def delivered(self, branch="work", name="w"):
-        result = await self.workspaces.deliver(name, branch, "run")
-        assert isinstance(result, Delivered), result
-        return result
-
-
-async def desk_at(root, tmp_path, links=()):
-    launcher = await make_launcher("auto", tmp_path / "live")
-    assert launcher.isolation.boxed, launcher.isolation.hint
-    repository = Repository(root)
-    folder = root / ".allstop" / "workspaces"
-    folder.mkdir(parents=True)
-    workspaces = GitWorkspaces(
-        repository,
-        folder,
-        launcher=launcher,
-        box=Box(home=""),
-        stores=await repository.object_stores(),
-        links=links,
-    )
-    return Desk(root, launcher, workspaces)
-
-
-@pytest.fixture
-async def desk(root, tmp_path, anyio_backend):
-    return await desk_at(root, tmp_path)
+from adapters.git.desk import desk_at, git
+from allstop.core.moves import Failed, FailureKind
 
 
 async def test_work_is_done_in_a_clone_at_the_repositorys_own_path_and_comes_home(desk):
@@ -290,12 +206,10 @@ async def test_k19_checks_see_a_clean_clone_of_the_commit_only(desk):
     await desk.agent("echo secret-cache >cache; echo cache >.gitignore; echo x >x; echo y >~/left")
     await desk.kept()
 
-    place = await desk.workspaces.candidate("w", "run")
-    launch = Launch(argv=("sh", "-c", "ls -A; ls -A ~; git status --short"), box=place, label="run")
-    out = Tail()
-    await run_to_end(desk.launcher, launch, b"", out, lambda live: None)
+    candidate = await desk.candidate()
+    _, said = await desk.in_box(candidate.box, "ls -A; ls -A ~; git status --short")
 
-    assert out.text().split() == [".git", ".gitignore", "a.txt", "x"]
+    assert said.split() == [".git", ".gitignore", "a.txt", "x"]
 
 
 async def test_objects_the_box_cannot_read_are_sent_along(root, tmp_path):

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import IO, NamedTuple, TypedDict
 
 import anyio
 
+from allstop.adapters.git.names import branch_ref
 from allstop.core.errors import AllstopError
 
 _QUIET = (
+    "--no-optional-locks",
+    "--no-replace-objects",
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.fsmonitor=false",
+    "-c", "core.quotePath=false",
     "-c", "gc.auto=0",
     "-c", "maintenance.auto=false",
-    "-c", "fetch.fsckObjects=true",
-    "-c", "transfer.fsckObjects=true",
+    "-c", "submodule.recurse=false",
+    "-c", "merge.autoStash=false",
+    "-c", "advice.detachedHead=false",
 )  # fmt: skip
 """Reading somebody's commits must run nothing and tidy nothing up."""
+
+OLDEST = (2, 38)
+STALE_S = 5.0
 
 
 class GitError(AllstopError):
     """Git refused."""
+
+
+class Done(NamedTuple):
+    code: int
+    out: bytes
+    said: str
 
 
 class Repository:
@@ -30,40 +48,131 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._common: Path | None = None
 
-    async def git(self, *arguments: str) -> str:
-        """The standard output of a git command.
+    async def run(
+        self,
+        *arguments: str,
+        stdin: bytes | IO[bytes] = b"",
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Done:
+        """Whatever its exit code is."""
+        done = await anyio.run_process(
+            ["git", *_QUIET, *arguments],
+            cwd=cwd or self.root,
+            env={**_environment(), **(env or {})},
+            check=False,
+            **_fed(stdin),
+        )
+        return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace").strip())
+
+    async def output(
+        self,
+        *arguments: str,
+        stdin: bytes | IO[bytes] = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """
+        Raises:
+            GitError: it failed; the message is what it said.
+        """
+        done = await self.run(*arguments, stdin=stdin, env=env)
+        if done.code != 0:
+            raise refused(arguments[0], done)
+        return done.out
+
+    async def git(self, *arguments: str, stdin: bytes = b"") -> str:
+        """The standard output of a git command, as text without white space around it.
 
         Raises:
             GitError: it failed; the message is what it said.
         """
-        done = await anyio.run_process(
-            ["git", *_QUIET, *arguments],
-            cwd=self.root,
-            env=_environment(),
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        return (await self.output(*arguments, stdin=stdin)).decode(errors="replace").strip()
+
+    async def pack(self, into: Path, commit: str, *without: str) -> None:
+        """Write all that a commit needs, but for what these others have."""
+        wanted = "".join(f"{line}\n" for line in (commit, *(f"^{other}" for other in without)))
+        with into.open("xb") as file:
+            done = await anyio.run_process(
+                ["git", *_QUIET, "pack-objects", "-q", "--revs", "--thin", "--stdout"],
+                cwd=self.root,
+                env=_environment(),
+                check=False,
+                input=wanted.encode(),
+                stdout=file,
+            )
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()
-            raise GitError(f"git {arguments[0]}: {said or f'exit code {done.returncode}'}")
-        return done.stdout.decode(errors="replace").strip()
+            raise GitError(f"git pack-objects: {done.stderr.decode(errors='replace').strip()}")
+
+    async def named(self, *revisions: str) -> tuple[str | None, ...]:
+        """The objects that these revisions name, in one go; None where there is none."""
+        lines = "".join(f"{revision}\n" for revision in revisions)
+        assert lines.count("\n") == len(revisions), "revisions are single lines"
+        told = await self.git("cat-file", "--batch-check=%(objectname)", stdin=lines.encode())
+        return tuple(
+            None if line.endswith((" missing", " ambiguous")) else line
+            for line in told.splitlines()
+        )
 
     async def commit(self, revision: str) -> str | None:
         """The commit a revision names, if it does."""
-        try:
-            return await self.git(
-                "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
-            )
-        except GitError:
+        if "\n" in revision:
             return None
+        (found,) = await self.named(f"{revision}^{{commit}}")
+        return found
+
+    async def branch(self, name: str) -> str | None:
+        """The last commit of a branch; None where there is no such branch, or can't be."""
+        ref = branch_ref(name)
+        return None if ref is None else await self.commit(ref)
 
     async def is_ancestor(self, one: str, other: str) -> bool:
-        try:
-            await self.git("merge-base", "--is-ancestor", one, other)
-        except GitError:
-            return False
-        return True
+        """
+        Raises:
+            GitError: one of them isn't there.
+        """
+        done = await self.run("merge-base", "--is-ancestor", one, other)
+        if done.code not in (0, 1):
+            raise refused("merge-base", done)
+        return done.code == 0
+
+    async def set_refs(self, *lines: str) -> None:
+        """All or none: each line is a command of `git update-ref --stdin`.
+
+        It isn't cut off: git would leave a lock behind, and nobody could move that ref again.
+
+        Raises:
+            GitError: one of them is elsewhere, or locked.
+        """
+        text = "".join(f"{line}\n" for line in lines).encode()
+        words = ("update-ref", "--create-reflog", "--stdin")
+        with anyio.CancelScope(shield=True):
+            done = await self.run(*words, stdin=text)
+            if done.code != 0 and await self._unlocked(lines):
+                done = await self.run(*words, stdin=text)
+        if done.code != 0:
+            raise refused("update-ref", done)
+
+    async def _unlocked(self, lines: Sequence[str]) -> bool:
+        """Whether a lock that a killed git left was removed; only where none but us write."""
+        common = await self.common_dir()
+        own = [line.split()[1] for line in lines if line.split()[1].startswith("refs/allstop/")]
+        removed = [_is_removed(common / f"{ref}.lock") for ref in own]
+        return any(removed)
+
+    async def refs(self, *prefixes: str) -> dict[str, str]:
+        """What refs below these there are, and the objects they name."""
+        told = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
+        pairs = (line.split(" ", 1) for line in told.splitlines())
+        return {ref: commit for commit, ref in pairs}
+
+    async def common_dir(self) -> Path:
+        """The git folder that all checkouts of this repository share."""
+        if self._common is None:
+            found = await self.git("rev-parse", "--path-format=absolute", "--git-common-dir")
+            self._common = Path(found)
+        return self._common
 
     async def object_stores(self) -> tuple[str, ...]:
         """Where its objects are: its own store first, then those it borrows from."""
@@ -76,6 +185,55 @@ class Repository:
                 found.append(str(store))
                 waiting += _borrowed(store)
         return tuple(found)
+
+
+def refused(command: str, done: Done) -> GitError:
+    return GitError(f"git {command}: {done.said or f'exit code {done.code}'}")
+
+
+@cache
+def git_version() -> tuple[int, ...]:
+    done = subprocess.run(["git", "version"], capture_output=True, text=True, check=False)
+    return tuple(map(int, re.findall(r"\d+", done.stdout)[:2]))
+
+
+def need_merge_tree(version: Sequence[int]) -> None:
+    """
+    Raises:
+        GitError: this git can't merge without a work tree.
+    """
+    if tuple(version) < OLDEST:
+        here, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
+        raise GitError(
+            f"git {here} can't merge outside a checkout", f"install git {needed} or newer"
+        )
+
+
+def _is_removed(lock: Path) -> bool:
+    """A living git holds such a lock for a few milliseconds."""
+    try:
+        before = lock.stat().st_mtime
+        touched = lock.with_name(f"{lock.name}.now")
+        touched.touch()
+        now = touched.stat().st_mtime  # by the clock of that disk
+        touched.unlink()
+        if now - before < STALE_S:
+            return False
+        lock.unlink()
+    except OSError:
+        return False
+    return True
+
+
+class _Fed(TypedDict, total=False):
+    input: bytes
+    stdin: int | IO[bytes]
+
+
+def _fed(stdin: bytes | IO[bytes]) -> _Fed:
+    if not isinstance(stdin, bytes):
+        return {"stdin": stdin}
+    return {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
 
 
 def _borrowed(store: Path) -> list[Path]:

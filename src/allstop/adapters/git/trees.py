@@ -1,4 +1,4 @@
-"""The folders of a workspace, and the scripts that run git in them, inside the box."""
+"""The folders of a workspace, and what the host knows of it."""
 
 from __future__ import annotations
 
@@ -10,65 +10,17 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-_GIT = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0"
-
-MAKE = f"""
-set -eu
-base=$1; branch=$2; shift 2
-git init -q -b "$branch" .
-for store in "$@"; do printf '%s\\n' "$store"; done >.git/objects/info/alternates
-git config user.name "Allstop"
-git config user.email "agent@allstop.invalid"
-git config gc.auto 0
-{_GIT} reset -q --hard "$base"
-"""
-"""Borrow the objects, take the base."""
-
-MAKE_FROM_PACK = f"""
-set -eu
-base=$1; branch=$2
-git init -q -b "$branch" .
-git config user.name "Allstop"
-git config user.email "agent@allstop.invalid"
-git config gc.auto 0
-{_GIT} bundle unbundle "$HOME/base.bundle" >/dev/null
-rm -f "$HOME/base.bundle"
-{_GIT} reset -q --hard "$base"
-"""
-"""Where the objects can't be borrowed they were sent along."""
-
-TIDY = """
-find .git -name '*.lock' -delete
-"""
-"""Whoever held these is dead: nothing else runs in a workspace that is being taken up."""
-
-EXCLUDE = """
-for path in "$@"; do printf '/%s\\n' "$path"; done >>.git/info/exclude
-"""
-
-KEEP = f"""
-set -eu
-base=$1; message=$2
-rm -f .git/index.lock
-{_GIT} add -A
-{_GIT} diff --cached --quiet || {_GIT} commit -q --no-verify -m "$message"
-printf 'head %s\\n' "$(git rev-parse HEAD)"
-printf 'commits %s\\n' "$(git rev-list --count "$base..HEAD")"
-printf 'files %s\\n' "$({_GIT} diff --name-only "$base" HEAD | wc -l)"
-"""
-"""What was left uncommitted is the agent's work too."""
-
-SEND = f'{_GIT} bundle create -q - HEAD "^$1"'
-"""The commits since the base, to standard output."""
-
 
 class Meta(Struct, frozen=True, kw_only=True):
     """What the host knows of a workspace; kept where no agent can write."""
 
     base: str
     target: str
+    name: str = ""
     borrows: bool = True
     port: int = 0  # the first of its own range
+    stores: tuple[str, ...] = ()  # of submodules, besides the repository's own
+    excluded: tuple[str, ...] = ()  # paths in it that are nobody's work
 
 
 FIRST_PORT, PORTS = 41_000, 20
@@ -89,13 +41,21 @@ class Tree:
         self.folder = folder
         self.work = folder / "tree"
         self.home = folder / "home"
+        self.making = folder / "making"  # the home while it is made: only the host wrote there
+        self.damaged = folder / "damaged"
+        self.refused = folder / "refused"  # is there when git would not take what came from it
         self._meta = folder / "meta.json"
+
+    @property
+    def check(self) -> Tree:
+        """Where its work is checked."""
+        return Tree(self.folder / "check")
 
     def meta(self) -> Meta | None:
         """None where it was never finished."""
         try:
             return msgspec.json.decode(self._meta.read_bytes(), type=Meta)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
 
     def finish(self, meta: Meta) -> None:
@@ -107,8 +67,24 @@ class Tree:
     def make(self) -> None:
         """Empty folders, whatever was there before."""
         self.remove()
-        for folder in (self.folder, self.work, self.home):
+        for folder in (self.folder, self.work, self.home, self.making):
             folder.mkdir(mode=0o700, parents=True)
+
+    def make_anew(self) -> None:
+        """An empty tree; what was in it is put aside, the home stays."""
+        remove_tree(self.damaged)
+        if self.work.is_dir():
+            self.work.rename(self.damaged)
+        remove_tree(self.making)
+        self.refused.unlink(missing_ok=True)
+        for folder in (self.work, self.home, self.making):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def empty(self) -> None:
+        """Begin again with what is being made."""
+        for folder in (self.work, self.making):
+            remove_tree(folder)
+            folder.mkdir(mode=0o700)
 
     def remove(self) -> None:
         remove_tree(self.folder)
@@ -116,11 +92,20 @@ class Tree:
 
 def remove_tree(folder: Path) -> None:
     """Also where a program made folders that not even their owner may enter."""
+    if folder.is_symlink():
+        folder.unlink()
     if not folder.exists():
         return
+    try:
+        shutil.rmtree(folder)
+    except OSError:
+        _unlock(folder)
+        shutil.rmtree(folder)
+
+
+def _unlock(folder: Path) -> None:
     for parent, folders, _ in os.walk(folder):
         for name in folders:
             path = os.path.join(parent, name)  # noqa: PTH118 - walked by name
             if not stat.S_ISLNK(os.lstat(path).st_mode):
                 os.chmod(path, 0o700, follow_symlinks=True)  # noqa: PTH101
-    shutil.rmtree(folder)

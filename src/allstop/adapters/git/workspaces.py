@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, NamedTuple
 
+import anyio
 from msgspec.structs import replace
 
+from allstop.adapters.git import landing, merging
+from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
+from allstop.adapters.git.changes import file_changes, with_restored
+from allstop.adapters.git.homecoming import Told, stock_take, take_in
+from allstop.adapters.git.laying import Extras, extras_of
+from allstop.adapters.git.making import Making
+from allstop.adapters.git.names import base_ref, branch_ref, folder_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
-from allstop.adapters.git.trees import (
-    EXCLUDE,
-    KEEP,
-    MAKE,
-    MAKE_FROM_PACK,
-    SEND,
-    TIDY,
-    Meta,
-    Tree,
-    free_port,
+from allstop.adapters.git.scripts import KEEP, not_work
+from allstop.adapters.git.taking_up import Resuming
+from allstop.adapters.git.together import both
+from allstop.adapters.git.trees import Meta, Tree, free_port
+from allstop.core.errors import AllstopError
+from allstop.core.moves import (
+    Change,
+    Delivered,
+    Failed,
+    FailureKind,
+    Integrated,
+    Landed,
+    WorkspaceOpen,
 )
-from allstop.core.moves import Change, Delivered, Failed, FailureKind, WorkspaceOpen
-from allstop.ports import Box, Chunk, Launch, Launcher, LaunchError, Stream, UnsafeError
-from allstop.programs import Tail, run_to_end
+from allstop.ports import Box, Candidate, FileChange, Launcher
 
-BOXED_STORES = "/run/allstop/objects"
 MOST_BYTES = 4 * 1024**3
 """More than this is not taken from a workspace."""
 
 
-class BoxFailedError(Exception):
-    """A git command in the box failed; the message is what it said."""
+class _Start(NamedTuple):
+    base: str
+    commit: str
+    extras: Extras
+    notes: tuple[str, ...] = ()
 
 
 class GitWorkspaces:
@@ -44,196 +55,273 @@ class GitWorkspaces:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...] = (),
+        copy: tuple[str, ...] = (),
+        setup: str = "",
+        setup_timeout_s: float = 600.0,
+        disk_mb: int | None = None,
     ) -> None:
         """`box` is what every workspace's box has; `stores` hold the repository's objects;
-        `links` are folders of the checkout that are shown in it.
+        `links` are folders of the checkout that are shown in it, `copy` patterns of untracked
+        files that are copied into it; `setup` is run in it once; `disk_mb` is the most it may
+        hold after a turn.
         """
         self._repository = repository
         self._folder = folder
-        self._launcher = launcher
-        self._box = box
-        self._links = links
-        self._stores = stores
+        self._boxes = Boxes(launcher)
+        self._disk_mb = disk_mb
+        self._making = Making(
+            repository,
+            self._boxes,
+            box=box,
+            stores=stores,
+            links=links,
+            copy=copy,
+            setup=setup,
+            setup_timeout_s=setup_timeout_s,
+        )
+        self._resuming = Resuming(repository, self._boxes, self._making)
 
     # --- the port ---
 
-    async def open(self, workspace: str, target: str, label: str) -> WorkspaceOpen | Failed:
-        tree = self._tree(workspace)
-        meta = tree.meta()
-        if meta is not None:
-            with suppress(BoxFailedError):  # how damaged it is, is seen when its work is kept
-                await self._in_box(self.place(workspace), label, TIDY)
-            return WorkspaceOpen(base=meta.base)
-        base = await self._repository.commit(f"refs/heads/{target}")
-        if base is None:
-            return _failed(f"there is no branch {target!r} with a commit to start from")
+    async def open(
+        self, workspace: str, target: str, label: str, *, onto: str = "", stash: bool = False
+    ) -> WorkspaceOpen | Failed:
         try:
-            await self._repository.git("update-ref", _base_ref(workspace), base)
-            port = free_port(self._folder)
-            meta = await self._make(
-                tree, Meta(base=base, target=target, port=port), workspace, label
-            )
-        except (GitError, BoxFailedError, LaunchError, UnsafeError) as error:
-            return _failed(str(error))
-        tree.finish(meta)
-        return WorkspaceOpen(base=base)
+            brought = await self._commit_to_bring(onto)
+            tree = self._tree(workspace)
+            meta = tree.meta()
+            if meta is not None:
+                return await self._resuming.take_up(
+                    tree, meta, workspace, label, onto=brought, stash=stash
+                )
+            meta, opened = await self._open_first(tree, workspace, target, label)
+            if not brought or await self._repository.is_ancestor(brought, meta.base):
+                return opened
+            again = await self._resuming.take_up(tree, meta, workspace, label, onto=brought)
+            return replace(again, notes=(*opened.notes, *again.notes))
+        except TROUBLE as error:
+            return _failed(error)
 
     def place(self, workspace: str) -> Box:
         tree = self._tree(workspace)
-        meta = tree.meta()
-        return self._place(tree, meta.port if meta else 0)
+        return self._making.place(tree, tree.meta())
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
-        meta = self._tree(workspace).meta()
-        assert meta is not None, "a workspace is opened before it is worked in"
         try:
-            said = await self._in_box(
-                self.place(workspace), label, KEEP, meta.base, f"Work on {workspace}"
-            )
-            told = dict(line.split(" ", 1) for line in said.splitlines())
-            return Change(head=told["head"], commits=int(told["commits"]), files=int(told["files"]))
-        except (BoxFailedError, LaunchError, KeyError, ValueError) as error:
-            return _failed(f"the workspace is damaged: {error}")
+            return await self._bring_home(workspace, label)
+        except OSError as error:
+            return _failed(error)
+        except TROUBLE as error:
+            message = f"the workspace is damaged: {error}"
+            return Failed(kind=FailureKind.BAD_REQUEST, message=message)
 
-    async def candidate(self, workspace: str, label: str) -> Box | Failed:
-        clean = Tree(self._tree(workspace).folder / "check")
-        try:
-            commit = await self._fetch(workspace, label)
-            await self._make(clean, Meta(base=commit, target=""), workspace, label)
-        except (GitError, BoxFailedError, LaunchError) as error:
-            return _failed(str(error))
+    async def candidate(
+        self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
+    ) -> Candidate | Failed:
+        clean = self._tree(workspace).check
         meta = self._tree(workspace).meta()
-        return self._place(clean, meta.port if meta else 0)
+        try:
+            found = await self._to_check(workspace, label, commit, meta)
+            shown = found.commit
+            if restore:
+                shown = await with_restored(
+                    self._repository, found.base, shown, restore, self._folder
+                )
+            tree, *extras = await self._repository.named(
+                f"{found.commit}^{{tree}}", *extras_of(shown)
+            )
+            await anyio.to_thread.run_sync(clean.make)
+            made = await self._making.make(clean, shown, workspace, label, extras=Extras(*extras))
+        except TROUBLE as error:
+            return _failed(error)
+        kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
+        return found._replace(box=self._making.place(clean, kept), tree=tree or "")
+
+    async def changes(self, candidate: Candidate) -> Sequence[FileChange]:
+        return await file_changes(self._repository, candidate.base, candidate.commit)
+
+    async def integrate(
+        self, workspace: str, target: str, message: str, label: str
+    ) -> Integrated | Failed:
+        """What was brought home is merged: that very commit was checked."""
+        try:
+            for _ in range(2):
+                made = await merging.integrate(self._repository, workspace, target, message)
+                if made is not None:
+                    return made
+                await self._tip(workspace, label)
+            raise GitError(f"no work of {workspace!r} was brought home")
+        except TROUBLE as error:
+            return _failed(error)
+
+    async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:
+        try:
+            return await merging.revert(self._repository, commit, target, message)
+        except GitError as error:
+            return _failed(error)
+
+    async def land(self, target: str, tip: str, commit: str) -> Landed | Failed:
+        try:
+            return await landing.land(self._repository, target, tip, commit)
+        except GitError as error:
+            return _failed(error)
 
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed:
         """Only ever forward, and only once: what the branch already has is what git says."""
+        ref = branch_ref(branch)
+        if ref is None:
+            return _failed(GitError(f"no branch can be called {branch!r}"))
         repository = self._repository
         try:
-            commit = await self._fetch(workspace, label)
-            there = await repository.commit(f"refs/heads/{branch}")
+            commit = await self._tip(workspace, label)
+            there = await repository.commit(ref)
             if there == commit:
                 return Delivered(branch=branch, commit=commit)
             if there is not None and not await repository.is_ancestor(there, commit):
                 message = f"branch {branch} has other commits; rename it or delete it"
                 return Failed(kind=FailureKind.CONFLICT, message=message)
-            await repository.git("update-ref", f"refs/heads/{branch}", commit, there or "0" * 40)
-        except (GitError, BoxFailedError, LaunchError) as error:
-            return _failed(str(error))
-        Tree(self._tree(workspace).folder / "check").remove()
+            await repository.set_refs(f"update {ref} {commit} {there or '0' * len(commit)}")
+        except TROUBLE as error:
+            return _failed(error)
+        await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
         return Delivered(branch=branch, commit=commit)
 
     def discard(self, workspace: str) -> None:
         """Only for workspaces that nobody worked in: nothing is looked at before it is gone."""
         self._tree(workspace).remove()
 
-    # --- making ---
+    # --- opening ---
 
-    async def _make(self, tree: Tree, meta: Meta, workspace: str, label: str) -> Meta:
-        branch = f"allstop/{workspace}"
-        tree.make()
-        place = self._place(tree)
-        try:
-            await self._in_box(place, label, MAKE, meta.base, branch, *self._seen())
-        except BoxFailedError:  # objects that the box's user can't read, or not all of them
-            meta = replace(meta, borrows=False)
-            tree.make()
-            await self._lay_in_pack(tree, workspace, meta.base)
-            await self._in_box(place, label, MAKE_FROM_PACK, meta.base, branch)
-        if self._links:
-            await self._in_box(place, label, EXCLUDE, *self._links)
-        return meta
+    async def _commit_to_bring(self, onto: str) -> str:
+        if not onto:
+            return ""
+        commit = await self._repository.commit(onto)
+        if commit is None:
+            raise GitError(f"there is no commit {onto!r} to bring in")
+        return commit
 
-    async def _lay_in_pack(self, tree: Tree, workspace: str, base: str) -> None:
-        ref = _base_ref(workspace)
-        await self._repository.git("update-ref", f"{ref}.pack", base)
-        bundle = tree.home / "base.bundle"
-        await self._repository.git("bundle", "create", "-q", str(bundle), f"{ref}.pack")
-        await self._repository.git("update-ref", "-d", f"{ref}.pack")
-        bundle.chmod(0o644)
-
-    def _seen(self) -> list[str]:
-        """Where a program finds the stores."""
-        if not self._launcher.isolation.boxed:
-            return list(self._stores)
-        return [f"{BOXED_STORES}/{number}" for number in range(len(self._stores))]
-
-    def _place(self, tree: Tree, port: int = 0) -> Box:
-        root = self._repository.root
-        links = tuple(str(root / link) for link in self._links if (root / link).is_dir())
-        return replace(
-            self._box,
-            home=str(tree.home),
-            workspace=str(tree.work),
-            at=str(root),
-            objects=self._stores,
-            read=(*self._box.read, *links),
-            env={"ALLSTOP_PORT": str(port)} if port else {},
+    async def _open_first(
+        self, tree: Tree, workspace: str, target: str, label: str
+    ) -> tuple[Meta, WorkspaceOpen]:
+        start = await self._start_of(workspace, target)
+        port = free_port(self._folder)
+        await anyio.to_thread.run_sync(tree.make)
+        made, _ = await both(
+            self._making.make(tree, start.commit, workspace, label, extras=start.extras, port=port),
+            self._repository.set_refs(f"update {base_ref(workspace)} {start.base}"),
         )
+        meta = Meta(
+            base=start.base,
+            target=target,
+            name=workspace,
+            port=port,
+            borrows=made.borrows,
+            stores=made.stores,
+            excluded=made.excluded,
+        )
+        tree.finish(meta)
+        return meta, WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
 
-    def _tree(self, workspace: str) -> Tree:
-        return Tree(self._folder / workspace)
+    async def _start_of(self, workspace: str, target: str) -> _Start:
+        """The target's tip; or work that came home from a workspace that is gone."""
+        repository, ref = self._repository, branch_ref(target)
+        nowhere = GitError(f"there is no branch {target!r} with a commit to start from")
+        if ref is None:
+            raise nowhere
+        tip, work, base, *extras = await repository.named(
+            f"{ref}^{{commit}}", tip_ref(workspace), base_ref(workspace), *extras_of(ref)
+        )
+        if tip is None:
+            raise nowhere
+        if work is None or base is None or await repository.is_ancestor(work, tip):
+            return _Start(tip, tip, Extras(*extras))
+        extras = list(await repository.named(*extras_of(work)))
+        note = f"it goes on from {work[:12]}, which was brought home before"
+        return _Start(base, work, Extras(*extras), (note,))
 
     # --- bringing home ---
 
-    async def _fetch(self, workspace: str, label: str) -> str:
-        """The workspace's last commit, now in the user's repository under refs/allstop."""
-        meta = self._tree(workspace).meta()
+    async def _bring_home(self, workspace: str, label: str) -> Change | Failed:
+        """Commit what is left, and take what is new into the user's repository."""
+        repository, meta = self._repository, self._tree(workspace).meta()
         assert meta is not None, "a workspace is opened before work is brought home"
-        ref = f"refs/allstop/tip/{workspace}"
-        with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".bundle") as bundle:
-            await self._receive(workspace, label, meta.base, bundle.write)
-            bundle.flush()
-            await self._repository.git(
-                "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
-                bundle.name, f"+HEAD:{ref}",
+        tip = await repository.commit(tip_ref(workspace))
+        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MOST_BYTES
+        with tempfile.TemporaryFile(dir=self._folder, buffering=0) as spool:
+            await self._boxes.receive(
+                self.place(workspace), label, KEEP,
+                meta.base, tip or "", f"Work on {folder_name(workspace)}",
+                str((self._disk_mb or 0) * 1024), *not_work(meta.excluded),
+                write=spool.write, most_bytes=most_bytes,
             )  # fmt: skip
-        commit = await self._repository.commit(ref)
-        assert commit is not None, "it was fetched"
-        return commit
+            told = await self._taken_in(spool, tip, workspace)
+        if told.size_kb:
+            return self._too_big(told.size_kb)
+        change = await stock_take(repository, meta.base, told.head)
+        if told.head != tip:
+            await repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
+        return change
 
-    async def _receive(
-        self, workspace: str, label: str, base: str, write: Callable[[bytes], object]
-    ) -> None:
-        launch = self._launch(self.place(workspace), label, SEND, base)
-        complaint = Tail(4096)
-        received = 0
-        async with self._launcher.launch(launch) as child:
-            await child.close_input()
-            while (chunk := await child.receive()) is not None:
-                received += _sort(chunk, write, complaint)
-                if received > MOST_BYTES:
-                    raise BoxFailedError(f"the work has more than {MOST_BYTES:,} bytes")
-            exit_ = await child.wait()
-        if exit_.code != 0:
-            raise BoxFailedError(complaint.text().strip())
+    async def _taken_in(self, spool: IO[bytes], tip: str | None, workspace: str) -> Told:
+        """What git refuses is remembered: that workspace is not taken up as it is."""
+        try:
+            told = Told(spool)
+            if told.head != tip and not told.size_kb:
+                await take_in(self._repository, spool, told.pack_at)
+        except GitError:
+            self._tree(workspace).refused.touch()
+            raise
+        return told
 
-    # --- in the box ---
-
-    async def _in_box(self, place: Box, label: str, script: str, *arguments: str) -> str:
-        out, err = Tail(), Tail(4096)
-        launch = self._launch(place, label, script, *arguments)
-        code = await run_to_end(self._launcher, launch, b"", out, lambda live: None, err)
-        if code != 0:
-            raise BoxFailedError(err.text().strip() or f"exit code {code}")
-        return out.text()
-
-    def _launch(self, place: Box, label: str, script: str, *arguments: str) -> Launch:
-        return Launch(
-            argv=("sh", "-c", script, "sh", *arguments), box=place, label=label, trusted=True
+    def _too_big(self, size_kb: int) -> Failed:
+        return Failed(
+            kind=FailureKind.BAD_REQUEST,
+            message=f"the workspace holds {size_kb // 1024:,} MB, and may hold {self._disk_mb:,} MB",
         )
 
+    async def _tip(self, workspace: str, label: str) -> str:
+        """The work as it came home; it is fetched only where it never did."""
+        commit = await self._repository.commit(tip_ref(workspace))
+        if commit is not None:
+            return commit
+        if self._tree(workspace).meta() is None:
+            raise GitError(f"there is no workspace {workspace!r}, and nothing came home from it")
+        change = await self._bring_home(workspace, label)
+        if isinstance(change, Failed):
+            raise BoxFailedError(change.message)
+        return change.head
 
-def _base_ref(workspace: str) -> str:
-    return f"refs/allstop/base/{workspace}"
+    # --- checking ---
+
+    async def _to_check(
+        self, workspace: str, label: str, commit: str, meta: Meta | None
+    ) -> Candidate:
+        repository = self._repository
+        if commit:
+            named = await repository.commit(commit)
+            if named is None:
+                raise GitError(f"there is no commit {commit!r} to check")
+            (parent,) = await repository.named(f"{named}^1^{{commit}}")
+            base = parent or named
+        else:
+            named = await self._tip(workspace, label)
+            base = await self._base_of(workspace, named, meta)
+        return Candidate(box=Box(home=""), base=base, commit=named, tree="")
+
+    async def _base_of(self, workspace: str, commit: str, meta: Meta | None) -> str:
+        """Where the work left the target's line."""
+        target = await self._repository.branch(meta.target) if meta else None
+        line = target or await self._repository.commit(base_ref(workspace))
+        if line is None:
+            raise GitError(f"nothing is known of where {workspace!r} began")
+        done = await self._repository.run("merge-base", line, commit)
+        return done.out.decode().strip() or line
+
+    def _tree(self, workspace: str) -> Tree:
+        return Tree(self._folder / folder_name(workspace))
 
 
-def _sort(chunk: Chunk, write: Callable[[bytes], object], complaint: Tail) -> int:
-    if chunk.stream is Stream.ERR:
-        complaint.add(chunk.data)
-        return 0
-    write(chunk.data)
-    return len(chunk.data)
-
-
-def _failed(message: str) -> Failed:
+def _failed(error: Exception) -> Failed:
+    hint = error.hint if isinstance(error, AllstopError) else ""
+    message = f"{error} ({hint})" if hint else str(error)
     return Failed(kind=FailureKind.BAD_REQUEST, message=message)

@@ -1,0 +1,255 @@
+"""Workspaces that lie about: what is in them, and removing them without losing anybody's work."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import unquote
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.git.boxes import TROUBLE, Boxes
+from allstop.adapters.git.names import (
+    backup_ref,
+    base_ref,
+    folder_name,
+    is_commit_name,
+    merge_ref,
+    tip_ref,
+)
+from allstop.adapters.git.repository import Repository
+from allstop.adapters.git.scripts import LOOK
+from allstop.adapters.git.trees import Tree
+from allstop.adapters.git.workspaces import GitWorkspaces
+from allstop.core.moves import Failed
+from allstop.ports import Launcher
+
+LOOK_WITHIN_S = 60.0
+KEPT_REFS = ("refs/allstop/base/", "refs/allstop/tip/", "refs/allstop/merge/")
+
+
+class State(StrEnum):
+    WHOLE = "whole"
+    UNFINISHED = "unfinished"  # it was never ready to be worked in
+    DAMAGED = "damaged"  # nobody can say what is in it
+    GONE = "gone"  # only its refs are left
+
+
+class Leftover(Struct, frozen=True, kw_only=True):
+    """One workspace, as far as can be seen without running anything of it outside its box."""
+
+    name: str
+    state: State
+    size_bytes: int = 0
+    used_at: datetime | None = None
+    target: str = ""
+    unmerged: bool = False  # it has commits that its target has not
+    uncommitted: bool = False  # changes, or stashes
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing is lost with it."""
+        return self.state is not State.DAMAGED and not self.unmerged and not self.uncommitted
+
+
+class Removal(Struct, frozen=True, kw_only=True):
+    """What became of a workspace that was to be removed."""
+
+    name: str
+    removed: bool
+    reason: str = ""  # why it was not, or not without loss
+    backup: str = ""  # the ref that keeps its commits
+    freed_bytes: int = 0
+
+
+class Cleaning:
+    """Only for workspaces that nobody works in now: the caller knows which those are."""
+
+    def __init__(
+        self, repository: Repository, folder: Path, *, launcher: Launcher, workspaces: GitWorkspaces
+    ) -> None:
+        self._repository = repository
+        self._folder = folder
+        self._boxes = Boxes(launcher)
+        self._workspaces = workspaces
+
+    async def leftovers(self, label: str) -> tuple[Leftover, ...]:
+        """All there are, by name.
+
+        Raises:
+            GitError: the repository can't be read.
+        """
+        refs = await self._repository.refs(*KEPT_REFS)
+        folders = {ref.split("/", 3)[3] for ref in refs} | _folders(self._folder)
+        return tuple([await self._look(folder, label) for folder in sorted(folders)])
+
+    async def remove(self, workspace: str, label: str, *, force: bool = False) -> Removal:
+        """Remove it where nothing is lost; with `force` too, and its commits are kept by a ref.
+
+        Raises:
+            GitError: the repository can't be written.
+        """
+        found = await self._look(folder_name(workspace), label)
+        if not force and not found.is_safe:
+            return Removal(name=workspace, removed=False, reason=_why_not(found))
+        tree = Tree(self._folder / folder_name(workspace))
+        lost = await self._bring_home(workspace, label) if found.state is State.WHOLE else ""
+        backup = await self._let_go(workspace, found.target)
+        await anyio.to_thread.run_sync(tree.remove)
+        return Removal(
+            name=workspace, removed=True, reason=lost, backup=backup, freed_bytes=found.size_bytes
+        )
+
+    async def reset(self, workspace: str, label: str) -> str:
+        """Throw work away that isn't merged; the ref that keeps it, "" where there was none.
+
+        Raises:
+            GitError: the repository can't be written.
+        """
+        return (await self.remove(workspace, label, force=True)).backup
+
+    async def drop_refs(self, workspace: str) -> None:
+        """For work that is merged: let go of what was kept for it."""
+        await self._repository.set_refs(*_deletions(workspace, await self._refs_of(workspace)))
+
+    # --- looking ---
+
+    async def _look(self, folder: str, label: str) -> Leftover:
+        tree = Tree(self._folder / folder)
+        meta = tree.meta()
+        name = meta.name if meta and meta.name else _name_of(folder)
+        if not tree.folder.is_dir():
+            unmerged = await self._is_unmerged(await self._tip(name), name, "")
+            return Leftover(name=name, state=State.GONE, unmerged=unmerged)
+        size_bytes, used_at = await anyio.to_thread.run_sync(_measured, tree.folder)
+        if meta is None:
+            unmerged = await self._is_unmerged(await self._tip(name), name, "")
+            return Leftover(
+                name=name,
+                state=State.UNFINISHED,
+                size_bytes=size_bytes,
+                used_at=used_at,
+                unmerged=unmerged,
+            )
+        head, is_dirty = await self._inside(name, label)
+        known = head or await self._tip(name)
+        return Leftover(
+            name=name,
+            state=State.WHOLE if head else State.DAMAGED,
+            size_bytes=size_bytes,
+            used_at=used_at,
+            target=meta.target,
+            unmerged=await self._is_unmerged(known, name, meta.target),
+            uncommitted=is_dirty,
+        )
+
+    async def _inside(self, workspace: str, label: str) -> tuple[str, bool]:
+        """Its last commit, and whether anything is in it that isn't in a commit."""
+        said: list[str] = []
+        try:
+            with anyio.move_on_after(LOOK_WITHIN_S):
+                place = self._workspaces.place(workspace)
+                said = (await self._boxes.run(place, label, LOOK)).splitlines()
+        except TROUBLE:
+            return "", False
+        if len(said) != 3 or not is_commit_name(said[0]):
+            return "", False
+        head, changes, stashes = said
+        return head, changes != "clean" or stashes != "0"
+
+    async def _is_unmerged(self, commit: str | None, workspace: str, target: str) -> bool:
+        """Ancestry is looked up at home: a commit that never came here is not merged."""
+        if commit is None:
+            return False
+        if await self._repository.commit(commit) is None:
+            return True
+        lines = [await self._repository.branch(target)] if target else []
+        lines += [await self._repository.commit(base_ref(workspace))]
+        for line in lines:
+            if line is not None and await self._repository.is_ancestor(commit, line):
+                return False
+        return True
+
+    async def _tip(self, workspace: str) -> str | None:
+        return await self._repository.commit(tip_ref(workspace))
+
+    # --- removing ---
+
+    async def _bring_home(self, workspace: str, label: str) -> str:
+        """What can be; why the rest could not."""
+        kept = await self._workspaces.keep(workspace, label)
+        return f"not all could be kept: {kept.message}" if isinstance(kept, Failed) else ""
+
+    async def _let_go(self, workspace: str, target: str) -> str:
+        """Drop its refs; the one that keeps commits which would be lost, in the same breath."""
+        refs = await self._refs_of(workspace)
+        commit = refs.get(tip_ref(workspace))
+        is_lost = await self._is_unmerged(commit, workspace, target)
+        backup = await self._next_backup(workspace, commit) if commit and is_lost else ""
+        lines = [f"update {backup} {commit}"] if backup else []
+        await self._repository.set_refs(*lines, *_deletions(workspace, refs))
+        return backup
+
+    async def _next_backup(self, workspace: str, commit: str) -> str:
+        """The one that keeps this commit already, or a new one."""
+        kept = await self._repository.refs(f"refs/allstop/backup/{folder_name(workspace)}/")
+        same = [ref for ref, backed_up in kept.items() if backed_up == commit]
+        taken = [int(ref.rpartition("/")[2]) for ref in kept if ref.rpartition("/")[2].isdigit()]
+        return same[0] if same else backup_ref(workspace, max(taken, default=0) + 1)
+
+    async def _refs_of(self, workspace: str) -> dict[str, str]:
+        return await self._repository.refs(
+            base_ref(workspace), tip_ref(workspace), merge_ref(workspace)
+        )
+
+
+def _deletions(workspace: str, refs: dict[str, str]) -> list[str]:
+    own = (base_ref(workspace), tip_ref(workspace), merge_ref(workspace))
+    return [f"delete {ref} {commit}" for ref, commit in refs.items() if ref in own]
+
+
+def _why_not(found: Leftover) -> str:
+    if found.state is State.DAMAGED:
+        return "it is damaged, and nobody can say what is in it"
+    what = [
+        *(["commits that are not merged"] if found.unmerged else []),
+        *(["changes that are not committed"] if found.uncommitted else []),
+    ]
+    return f"it has {' and '.join(what)}"
+
+
+def _name_of(folder: str) -> str:
+    name = unquote(folder, errors="surrogatepass")
+    return name if folder_name(name) == folder else folder
+
+
+def _folders(folder: Path) -> set[str]:
+    if not folder.is_dir():
+        return set()
+    return {path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink()}
+
+
+def _measured(folder: Path) -> tuple[int, datetime]:
+    """All that lies in it, links not followed; and when it was last written down."""
+    size, waiting = 0, [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            continue  # closed to us, or gone meanwhile
+    last = max(_written_at(folder / name) for name in ("", "meta.json", "tree", "tree/.git/index"))
+    return size, datetime.fromtimestamp(last, UTC)
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,175 @@
+"""Moving a branch to a commit made for it, and the user's clean checkout along."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from allstop.adapters.git.names import branch_ref
+from allstop.adapters.git.repository import GitError, Repository
+from allstop.core.moves import Failed, FailureKind, Landed
+
+UNDER_WAY = {
+    "index.lock": "another git command is at work, or was killed",
+    "MERGE_HEAD": "a merge is in progress",
+    "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
+    "REVERT_HEAD": "a revert is in progress",
+    "rebase-merge": "a rebase is in progress",
+    "rebase-apply": "a rebase is in progress",
+    "BISECT_LOG": "a bisect is in progress",
+}
+ON_BRANCH = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+NAMED = 5
+
+
+class Checkout(NamedTuple):
+    path: Path
+    git_dir: Path
+    head: str
+
+
+async def land(repository: Repository, target: str, tip: str, commit: str) -> Landed | Failed:
+    """Look before doing: whatever was killed, doing it again is right.
+
+    Raises:
+        GitError: the branch or the commit isn't there, or git can't write.
+    """
+    ref = branch_ref(target)
+    places = await checkouts(repository, ref) if ref else []
+    there = places[0].head if places else await repository.branch(target)
+    if ref is None or there is None:
+        raise GitError(f"there is no branch {target!r}")
+    if there != tip or commit == tip:
+        if there == commit or await repository.is_ancestor(commit, there):
+            return Landed(commit=commit)
+        return _moved(ref, there, tip)
+    if in_use := await _in_use(repository, ref):
+        return _failed(FailureKind.BUSY, in_use)
+    if len(places) > 1:
+        paths = " and ".join(str(place.path) for place in places)
+        return _failed(FailureKind.BUSY, f"{target} is checked out in {paths}")
+    landed: Landed | Failed
+    with anyio.CancelScope(shield=True):  # cut off, it would leave somebody's tree half changed
+        if places:
+            landed = await _move_along(repository, places[0], ref, tip, commit)
+        else:
+            landed = await _move(repository, ref, tip, commit)
+    return landed
+
+
+async def _move(repository: Repository, ref: str, tip: str, commit: str) -> Landed | Failed:
+    if await repository.is_ancestor(commit, tip):
+        return Landed(commit=commit)
+    if not await repository.is_ancestor(tip, commit):
+        raise GitError(f"{commit} does not follow {tip}")
+    done = await repository.run("update-ref", "-m", "allstop: merge", ref, commit, tip)
+    if done.code == 0:
+        return Landed(commit=commit)
+    there = await repository.commit(ref)
+    if there != tip:
+        return _moved(ref, there, tip)
+    return _failed(FailureKind.BUSY, f"{repository.root}: {done.said}")
+
+
+async def _move_along(
+    repository: Repository, place: Checkout, ref: str, tip: str, commit: str
+) -> Landed | Failed:
+    """The checkout and its branch, in one command of git's."""
+    what = await _in_the_way(repository, place, commit)
+    if what is _HALF_LANDED:
+        return await _move(repository, ref, tip, commit)
+    if what:
+        return _failed(FailureKind.BUSY, f"{place.path}: {what}")
+    done = await repository.run(
+        "merge", "-q", "--ff-only", "--no-overwrite-ignore", "--no-stat", commit, cwd=place.path
+    )
+    there = await repository.commit(ref)
+    if done.code == 0 and there == commit:
+        return Landed(commit=commit)
+    if there != tip:
+        return _moved(ref, there, tip)
+    if done.code == 0:
+        return await _move(repository, ref, tip, commit)
+    return _failed(FailureKind.BUSY, f"{place.path}: {done.said or 'git could not move it along'}")
+
+
+_HALF_LANDED = "the tree is there already"
+
+
+async def _in_the_way(repository: Repository, place: Checkout, commit: str) -> str:
+    for name, meaning in UNDER_WAY.items():
+        if (place.git_dir / name).exists():
+            return f"{meaning} ({place.git_dir / name})"
+    done = await repository.run(
+        "status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty",
+        "--no-renames", cwd=place.path,
+    )  # fmt: skip
+    if done.code != 0:
+        return done.said
+    dirty = [os.fsdecode(entry[3:]) for entry in done.out.split(b"\0") if entry]
+    if not dirty:
+        return ""
+    if await _has_landed_here(repository, place, commit):
+        return _HALF_LANDED
+    names = ", ".join(dirty[:NAMED]) + (f" and {len(dirty) - NAMED} more" if dirty[NAMED:] else "")
+    return f"it has uncommitted changes: {os.fsencode(names).decode(errors='replace')}"
+
+
+async def _has_landed_here(repository: Repository, place: Checkout, commit: str) -> bool:
+    """Git was killed after it had changed the tree, and before it moved the branch."""
+    index = await repository.run("diff-index", "--cached", "--quiet", commit, "--", cwd=place.path)
+    files = await repository.run("diff-files", "--quiet", cwd=place.path)
+    return index.code == 0 and files.code == 0
+
+
+async def checkouts(repository: Repository, ref: str) -> list[Checkout]:
+    """Where the branch is checked out: in the user's main tree, in linked ones, or nowhere."""
+    out = await repository.output("worktree", "list", "--porcelain", "-z")
+    return list(_parsed(out, os.fsencode(ref)))
+
+
+def _parsed(out: bytes, ref: bytes) -> Iterator[Checkout]:
+    for block in out.split(b"\0\0"):
+        words = dict(line.partition(b" ")[::2] for line in block.split(b"\0") if line)
+        path = Path(os.fsdecode(words.get(b"worktree", b"")))
+        if words.get(b"branch") == ref and path.is_dir():
+            yield Checkout(path, _git_dir(path), words[b"HEAD"].decode())
+
+
+def _git_dir(path: Path) -> Path:
+    git = path / ".git"
+    if git.is_file():
+        said = os.fsdecode(git.read_bytes()).removeprefix("gitdir:").strip()
+        return Path(os.path.normpath(path / said))
+    return git if git.is_dir() else path
+
+
+async def _in_use(repository: Repository, ref: str) -> str:
+    """A rebase or a bisect of this branch takes HEAD off it, and comes back to it."""
+    for file in _state_files(await repository.common_dir()):
+        try:
+            said = file.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            continue
+        if said in (ref, ref.removeprefix("refs/heads/")):
+            return f"{file.parent}: {ref} is being rebased or bisected there"
+    return ""
+
+
+def _state_files(common: Path) -> Iterator[Path]:
+    linked = common / "worktrees"
+    for folder in (common, *(linked.iterdir() if linked.is_dir() else ())):
+        yield from (folder / name for name in ON_BRANCH)
+
+
+def _moved(ref: str, there: str | None, tip: str) -> Failed:
+    branch = ref.removeprefix("refs/heads/")
+    return _failed(FailureKind.MOVED, f"{branch} is at {there} and no longer at {tip}")
+
+
+def _failed(kind: FailureKind, message: str) -> Failed:
+    return Failed(kind=kind, message=message)

@@ -1,0 +1,203 @@
+"""What the host lays ready for a workspace before it is made, in a folder no agent has seen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from allstop.adapters.git.repository import Repository
+
+MOST_COPIED = 64 * 1024**2
+"""More bytes than this are no small files that a checkout needs."""
+
+CONFIG = """\
+[core]
+\trepositoryformatversion = {version}
+\tfilemode = true
+\tbare = false
+\tlogallrefupdates = true
+[user]
+\tname = Allstop
+\temail = agent@allstop.invalid
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+SHA256 = "[extensions]\n\tobjectformat = sha256\n"
+
+
+class Submodule(NamedTuple):
+    path: str
+    commit: str
+    store: str  # of the user's own checkout
+
+
+class Extras(NamedTuple):
+    """Files of a commit that say it needs more than itself; None where it hasn't got them."""
+
+    modules: str | None
+    attributes: str | None
+
+
+def extras_of(revision: str) -> tuple[str, str]:
+    """What to ask git for, together with whatever else is asked."""
+    return f"{revision}:.gitmodules", f"{revision}:.gitattributes"
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What a commit needs besides its own files."""
+
+    submodules: tuple[Submodule, ...] = ()
+    copies: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def config_of(commit: str) -> str:
+    is_long = len(commit) == 64
+    return CONFIG.format(version=int(is_long)) + (SHA256 if is_long else "")
+
+
+def lay_skeleton(
+    folder: Path, *, head: str, commit: str, stores: Sequence[str], exclude: Sequence[str] = ()
+) -> None:
+    """A git folder without templates: four files instead of a dozen programs and hooks."""
+    for name in ("objects/info", "objects/pack", "refs/heads", "info"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text(f"{head}\n", encoding="utf-8")
+    (folder / "config").write_text(config_of(commit), encoding="utf-8")
+    if stores:
+        (folder / "objects/info/alternates").write_bytes(os.fsencode(alternates_of(stores)))
+    if exclude:
+        lines = "".join(f"{ignore_line(path)}\n" for path in exclude)
+        (folder / "info/exclude").write_bytes(os.fsencode(lines))
+
+
+def alternates_of(stores: Sequence[str]) -> str:
+    return "".join(f"{store}\n" for store in stores)
+
+
+def ignore_line(path: str) -> str:
+    """A path as a line of an ignore file, meaning nothing but itself."""
+    spelled = "".join(f"\\{c}" if c in "\\*?[ " else c for c in path)
+    return f"/{spelled}"
+
+
+# --- what there is to lay ---
+
+
+async def plan(
+    repository: Repository, commit: str, extras: Extras, patterns: Sequence[str]
+) -> Plan:
+    """
+    Raises:
+        GitError: the commit can't be read.
+    """
+    notes: list[str] = []
+    submodules: list[Submodule] = []
+    if extras.modules:
+        submodules, missing = await _submodules(repository, commit, extras.modules)
+        notes += [f"submodule {path} is not checked out here" for path in missing]
+    if extras.attributes:
+        text = await repository.output("cat-file", "blob", extras.attributes)
+        notes += ["files kept by Git LFS are pointers here"] if b"filter=lfs" in text else []
+    copies, left = await _copies(repository, patterns)
+    notes += [f"{path} was not copied: it leads out of the repository" for path in left]
+    return Plan(submodules=tuple(submodules), copies=tuple(copies), notes=tuple(notes))
+
+
+async def _submodules(
+    repository: Repository, commit: str, gitmodules: str
+) -> tuple[list[Submodule], list[str]]:
+    """Those whose objects the user's own checkout has, and the paths of the others."""
+    done = await repository.run(
+        "config", "-z", "--blob", gitmodules, "--get-regexp", r"^submodule\..*\.path$"
+    )
+    entries = [entry.split("\n", 1) for entry in os.fsdecode(done.out).split("\0") if "\n" in entry]
+    names = {path: key[len("submodule.") : -len(".path")] for key, path in entries}
+    inside = [path for path in names if _is_inside(path)]
+    if not inside:
+        return [], []
+    modules = await repository.common_dir() / "modules"
+    listed = os.fsdecode(await repository.output("ls-tree", "-z", commit, "--", *inside))
+    rows = (row.split("\t", 1) for row in listed.split("\0") if row)
+    links = {path: about.split()[2] for about, path in rows if about.startswith("160000 ")}
+    found, missing = [], []
+    for path, linked in links.items():
+        store = modules / names[path] / "objects"
+        if _is_inside(names[path]) and store.is_dir():
+            found.append(Submodule(path, linked, str(store)))
+        else:
+            missing.append(path)
+    return found, missing
+
+
+def _is_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and parts[0] != ".git"
+
+
+async def _copies(repository: Repository, patterns: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Untracked files of the user's checkout, and those that can't be taken."""
+    patterns = [pattern for pattern in patterns if _may_match(repository.root, pattern)]
+    if not patterns:
+        return [], []
+    done = await repository.run(
+        "ls-files", "-z", "--others", "--",
+        *(f":(top,glob){pattern}" for pattern in patterns),
+        *(f":(top,glob){pattern}/**" for pattern in patterns),
+        ":(top,exclude,literal).allstop",
+    )  # fmt: skip
+    names = sorted({os.fsdecode(name) for name in done.out.split(b"\0") if name})
+    root = repository.root.resolve()
+    taken = [name for name in names if _is_ours(root, name)]
+    return taken, [name for name in names if name not in taken]
+
+
+def _may_match(root: Path, pattern: str) -> bool:
+    """Looking is cheaper than asking git, and mostly there is nothing."""
+    if not _is_inside(pattern):
+        return False
+    return "**" in pattern or next(iter(root.glob(pattern)), None) is not None
+
+
+def _is_ours(root: Path, name: str) -> bool:
+    try:
+        real = (root / name).resolve()
+    except (OSError, RuntimeError):  # links in a circle
+        return False
+    parts = real.relative_to(root).parts if real.is_relative_to(root) else (".git",)
+    return "\n" not in name and real.is_file() and parts[0] not in (".git", ".allstop")
+
+
+def lay_copies(root: Path, names: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
+    """Copy these; the second list has what was too much."""
+    left_bytes = MOST_COPIED
+    copied, too_much = [], []
+    for name in names:
+        size = _lay_copy((root / name).resolve(), folder / name, left_bytes)
+        if size is None:
+            too_much.append(name)
+        else:
+            left_bytes -= size
+            copied.append(name)
+    return copied, too_much
+
+
+def _lay_copy(source: Path, dest: Path, most_bytes: int) -> int | None:
+    handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > most_bytes:
+            return None
+        dest.parent.mkdir(parents=True, exist_ok=True)
+        with dest.open("xb") as copy:
+            shutil.copyfileobj(file, copy)
+        dest.chmod(stat.S_IMODE(about.st_mode) & 0o777)
+    return about.st_size

@@ -1,0 +1,172 @@
+"""Making a clone: the host lays everything ready, one program in the box puts it in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.adapters.git import laying
+from allstop.adapters.git.boxes import Boxes, BoxFailedError
+from allstop.adapters.git.names import folder_name
+from allstop.adapters.git.repository import Repository
+from allstop.adapters.git.scripts import MAKE
+from allstop.adapters.git.trees import Meta, Tree, remove_tree
+from allstop.ports import Box
+
+BOXED_STORES = "/run/allstop/objects"
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    borrows: bool
+    stores: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Making:
+    def __init__(
+        self,
+        repository: Repository,
+        boxes: Boxes,
+        *,
+        box: Box,
+        stores: tuple[str, ...],
+        links: tuple[str, ...],
+        copy: tuple[str, ...],
+        setup: str,
+        setup_timeout_s: float,
+    ) -> None:
+        self._repository = repository
+        self._boxes = boxes
+        self._box = box
+        self._stores = stores
+        self._links = links
+        self._copy = copy
+        self._setup = setup
+        self._setup_timeout_s = setup_timeout_s
+        self._may_borrow = True
+
+    async def make(
+        self,
+        tree: Tree,
+        commit: str,
+        workspace: str,
+        label: str,
+        *,
+        extras: laying.Extras,
+        port: int = 0,
+    ) -> Made:
+        """Put a commit into an empty tree, with all that a checkout needs, and set it up.
+
+        Raises:
+            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
+        """
+        plan = await laying.plan(self._repository, commit, extras, self._copy)
+        made = Made(
+            borrows=self._may_borrow,
+            stores=tuple(submodule.store for submodule in plan.submodules),
+            excluded=(*self._links, *plan.copies),
+            notes=plan.notes,
+        )
+        try:
+            missing = await self._fill(tree, commit, workspace, label, plan, made)
+        except BoxFailedError:
+            if not made.borrows:
+                raise
+            self._may_borrow = False  # objects that the box's user can't read, or not all of them
+            made = replace(made, borrows=False)
+            tree.empty()
+            missing = await self._fill(tree, commit, workspace, label, plan, made)
+        remove_tree(tree.making)
+        lost = [f"submodule {path} can't be checked out here" for path in missing]
+        made = replace(made, notes=(*made.notes, *lost))
+        await self._set_up(tree, made, label, port)
+        return made
+
+    def place(self, tree: Tree, meta: Meta | None) -> Box:
+        root = self._repository.root
+        links = tuple(str(root / link) for link in self._shown())
+        stores = meta.stores if meta else ()
+        port = meta.port if meta else 0
+        return replace(
+            self._box,
+            home=str(tree.home),
+            workspace=str(tree.work),
+            at=str(root),
+            objects=(*self._stores, *stores),
+            read=(*self._box.read, *links),
+            env={"ALLSTOP_PORT": str(port)} if port else {},
+        )
+
+    def is_bent(self, tree: Tree) -> bool:
+        """Whether something that is to be shown in it would be shown elsewhere."""
+        return any(
+            (tree.work / part).is_symlink()
+            for link in self._links
+            for part in (Path(link), *Path(link).parents)
+        )
+
+    def alternates(self, meta: Meta) -> str:
+        return laying.alternates_of(self._seen(self._stores)) if meta.borrows else ""
+
+    async def _fill(
+        self, tree: Tree, commit: str, workspace: str, label: str, plan: laying.Plan, made: Made
+    ) -> list[str]:
+        """Paths of submodules that could not be had."""
+        lay = tree.making / "lay"
+        laying.lay_skeleton(
+            lay / "git",
+            head=f"ref: refs/heads/allstop/{folder_name(workspace)}",
+            commit=commit,
+            stores=self._seen(self._stores) if made.borrows else (),
+            exclude=made.excluded,
+        )
+        await self._lay_history(lay, commit, made)
+        laying.lay_copies(self._repository.root, plan.copies, lay / "copy")
+        for link in self._shown():
+            (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
+        words: list[str] = []
+        for number, submodule in enumerate(plan.submodules):
+            seen = self._seen((*self._stores, *made.stores))[len(self._stores) + number]
+            folder = f"submodule-{number}"
+            laying.lay_skeleton(
+                lay / folder, head=submodule.commit, commit=submodule.commit, stores=[seen]
+            )
+            words += [folder, submodule.commit, submodule.path]
+        place = replace(
+            self.place(tree, Meta(base="", target="", stores=made.stores)),
+            home=str(tree.making),
+            read=(),  # shown now, their parents would be made by somebody else than the box's user
+        )
+        said = await self._boxes.run(place, label, MAKE, commit, *words)
+        return said.splitlines()
+
+    async def _lay_history(self, lay: Path, commit: str, made: Made) -> None:
+        shallow = await self._repository.common_dir() / "shallow"
+        if shallow.is_file():
+            (lay / "git" / "shallow").write_bytes(shallow.read_bytes())
+        if not made.borrows:
+            await self._repository.pack(lay / "pack", commit)
+
+    async def _set_up(self, tree: Tree, made: Made, label: str, port: int) -> None:
+        if not self._setup:
+            return
+        place = self.place(tree, Meta(base="", target="", port=port, stores=made.stores))
+        with anyio.move_on_after(self._setup_timeout_s) as scope:
+            await self._boxes.set_up(place, label, self._setup)
+        if scope.cancelled_caught:
+            raise BoxFailedError(
+                f"setup took longer than {self._setup_timeout_s:g} s: {self._setup}"
+            )
+
+    def _shown(self) -> list[str]:
+        return [link for link in self._links if (self._repository.root / link).is_dir()]
+
+    def _seen(self, stores: tuple[str, ...]) -> list[str]:
+        """Where a program finds the stores."""
+        if not self._boxes.are_real:
+            return list(stores)
+        return [f"{BOXED_STORES}/{number}" for number in range(len(stores))]

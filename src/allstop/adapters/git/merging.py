@@ -1,0 +1,120 @@
+"""Merges and their opposite, made of objects only: no tree is touched and no branch moved."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from allstop.adapters.git.changes import make_commit
+from allstop.adapters.git.names import branch_ref, folder_name, merge_ref, revert_ref, tip_ref
+from allstop.adapters.git.repository import (
+    GitError,
+    Repository,
+    git_version,
+    need_merge_tree,
+    refused,
+)
+from allstop.core.moves import Failed, FailureKind, Integrated
+
+_TRAILERS = re.compile(r"([A-Za-z0-9-]+: .+(\n|$))+")
+
+
+class Merged(NamedTuple):
+    tree: str
+    conflicts: tuple[str, ...]
+
+
+async def integrate(
+    repository: Repository, workspace: str, target: str, message: str
+) -> Integrated | Failed | None:
+    """Merge what was brought home of a workspace with the tip of `target`; None where nothing was.
+
+    Raises:
+        GitError: there is no such branch, or git can't.
+    """
+    ref = branch_ref(target)
+    if ref is None:
+        raise GitError(f"there is no branch {target!r} to merge into")
+    tip, tree, work = await repository.named(
+        f"{ref}^{{commit}}", f"{ref}^{{tree}}", f"{tip_ref(workspace)}^{{commit}}"
+    )
+    if tip is None:
+        raise GitError(f"there is no branch {target!r} to merge into")
+    if work is None:
+        return None
+    merged = await merge_trees(repository, tip, work)
+    if merged.conflicts:
+        return _conflict(merged, target, tip)
+    if merged.tree == tree and await repository.is_ancestor(work, tip):
+        return Integrated(tip=tip, commit=tip, tree=merged.tree)
+    text = with_trailer(message, f"Allstop-Task: {folder_name(workspace)}")
+    commit = await make_commit(repository, merged.tree, (tip, work), text)
+    await repository.set_refs(f"update {merge_ref(workspace)} {commit}")
+    return Integrated(tip=tip, commit=commit, tree=merged.tree)
+
+
+async def revert(
+    repository: Repository, commit: str, target: str, message: str
+) -> Integrated | Failed:
+    """Make a commit that takes `commit`, and with it what it merged, out of `target` again.
+
+    The opposite of a merge is the merge of its first parent's tree, seen as a step after it.
+
+    Raises:
+        GitError: there is no such commit or branch.
+    """
+    tip, merge = await repository.branch(target), await repository.commit(commit)
+    if tip is None or merge is None:
+        raise GitError(f"there is no {'branch ' + repr(target) if tip is None else commit!r}")
+    before, after = await repository.named(f"{merge}^1^{{tree}}", f"{tip}^{{tree}}")
+    if before is None:
+        raise GitError(f"{merge} is the first commit: there is nothing before it")
+    if not await repository.is_ancestor(merge, tip):
+        return await _nothing_left(repository, tip)
+    undone = await make_commit(repository, before, (merge,), "Before")
+    merged = await merge_trees(repository, tip, undone)
+    if merged.conflicts:
+        return _conflict(merged, target, tip)
+    if merged.tree == after:
+        return await _nothing_left(repository, tip)
+    text = with_trailer(message, f"Allstop-Reverts: {merge}")
+    made = await make_commit(repository, merged.tree, (tip,), text)
+    await repository.set_refs(f"update {revert_ref(merge)} {made}")
+    return Integrated(tip=tip, commit=made, tree=merged.tree)
+
+
+async def merge_trees(repository: Repository, ours: str, theirs: str) -> Merged:
+    """
+    Raises:
+        GitError: git is too old, or the two have nothing in common.
+    """
+    need_merge_tree(git_version())
+    done = await repository.run(
+        "-c", "merge.renames=true", "merge-tree", "--write-tree", "-z", "--name-only",
+        "--no-messages", ours, theirs,
+    )  # fmt: skip
+    if done.code not in (0, 1):
+        raise refused("merge-tree", done)
+    tree, *names = [os.fsdecode(field) for field in done.out.split(b"\0") if field]
+    return Merged(tree.strip(), tuple(dict.fromkeys(names)) if done.code == 1 else ())
+
+
+def with_trailer(message: str, trailer: str) -> str:
+    """A message that ends in trailers gets one more; another a last paragraph."""
+    text = message.strip()
+    _, gap, last = text.rpartition("\n\n")
+    joint = "\n" if gap and _TRAILERS.fullmatch(last) else "\n\n"
+    return f"{text}{joint}{trailer}\n" if text else f"{trailer}\n"
+
+
+async def _nothing_left(repository: Repository, tip: str) -> Integrated:
+    (tree,) = await repository.named(f"{tip}^{{tree}}")
+    assert tree is not None, "a commit has a tree"
+    return Integrated(tip=tip, commit=tip, tree=tree)
+
+
+def _conflict(merged: Merged, target: str, tip: str) -> Failed:
+    names = "\n".join(os.fsencode(name).decode(errors="replace") for name in merged.conflicts)
+    message = f"{names}\nmerged with {target} at {tip}"
+    return Failed(kind=FailureKind.CONFLICT, message=message)

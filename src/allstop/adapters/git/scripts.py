@@ -1,0 +1,171 @@
+"""What runs in the box: git in an agent's tree, where nothing it planted reaches the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+DAMAGED = 66
+"""Exit code: there is no repository here that could be worked in."""
+
+MISSING = 67
+"""Exit code: the commit to bring in can't be read; it must be sent along."""
+
+_ALLSTOP = "-c user.name=Allstop -c user.email=agent@allstop.invalid"
+
+_START = f"""
+set -eu
+git() {{
+  command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 \\
+    -c maintenance.auto=false -c commit.gpgSign=false -c rerere.enabled=false \\
+    -c advice.detachedHead=false -c core.quotePath=false {_ALLSTOP} "$@"
+}}
+"""
+
+MAKE = (
+    _START
+    + """
+commit=$1; shift
+lay=$HOME/lay
+cp -R "$lay/git" .git
+if [ -f "$lay/pack" ]; then git index-pack --stdin --fix-thin <"$lay/pack" >/dev/null; fi
+git reset -q --hard "$commit"
+while [ $# -gt 0 ]; do
+  mkdir -p -- "$3"
+  cp -R "$lay/$1" "$3/.git"
+  (cd "./$3" && git reset -q --hard "$2") || { rm -rf "$3/.git"; echo "$3"; }
+  shift 3
+done
+if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
+"""
+)
+"""Take the commit, with what the host has laid ready. Prints submodules that can't be had.
+
+Arguments: the commit, then for each submodule its folder in the lay, its commit and its path.
+"""
+
+_TREE = """
+[ -d .git ] || exit 66
+export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
+
+commit_leftovers() {
+  git add -A --ignore-errors -- . "$@" || [ $? -eq 1 ]
+  if [ -f .git/MERGE_HEAD ] || ! git diff-index --cached --quiet HEAD -- 2>/dev/null; then
+    git commit -q --no-verify -m "$message"
+  fi
+}
+"""
+
+_SOUND = """
+is_sound() {
+  git rev-parse -q --verify 'HEAD^{tree}' >/dev/null &&
+  git rev-list --quiet --objects HEAD "^$base" &&
+  { git diff-index --cached --quiet HEAD -- || [ $? -eq 1 ]; }
+}
+
+repair() {
+  printf '%s' "$config" >.git/config
+  mkdir -p .git/objects/info .git/objects/pack .git/refs/heads
+  if [ -n "$alternates" ]; then printf '%s' "$alternates" >.git/objects/info/alternates; fi
+  git rev-parse -q --verify HEAD >/dev/null || printf 'ref: refs/heads/%s\\n' "$branch" >.git/HEAD
+  git diff-index --cached --quiet HEAD -- || [ $? -eq 1 ] || { rm -f .git/index; git reset -q; }
+}
+
+is_dirty() { [ -n "$(git status --porcelain | head -c 1)" ]; }
+"""
+
+TAKE_UP = (
+    _START
+    + """
+base=$1 onto=$2 stash=$3 message=$4 config=$5 alternates=$6 branch=$7 pack=$8; shift 8
+find .git -name '*.lock' -delete 2>/dev/null || exit 66
+"""
+    + _TREE
+    + _SOUND
+    + """
+if ! is_sound 2>/dev/null; then
+  { repair && is_sound; } 2>/dev/null || exit 66
+  printf 'repaired\\0'
+fi
+if [ "$pack" = 1 ]; then git index-pack --stdin --fix-thin >/dev/null; fi
+if [ "$stash" = 1 ] && is_dirty; then
+  git add -A --ignore-errors -- . "$@" || true
+  if git stash push -q -u -m "$message"; then printf 'stashed\\0'; else printf 'kept\\0'; fi
+fi
+if [ -n "$onto" ]; then
+  git rev-list --quiet --objects "$onto" "^$base" 2>/dev/null || exit 67
+  if [ ! -f .git/MERGE_HEAD ] && ! git merge-base --is-ancestor "$onto" HEAD; then
+    commit_leftovers "$@"
+    git -c merge.conflictStyle=merge merge -q --no-edit --no-verify "$onto" >&2 ||
+      [ -f .git/MERGE_HEAD ]
+  fi
+fi
+printf 'conflicts\\0'
+git diff --name-only --diff-filter=U -z
+"""
+)
+"""Whoever held the locks is dead: nothing else runs in a workspace that is being taken up.
+
+Prints words and, after `conflicts`, names of files, each with a NUL. Arguments after the eighth
+are pathspecs of what is nobody's work.
+"""
+
+_UNRESOLVED = """
+is_unresolved() {
+  [ -f .git/MERGE_HEAD ] || return 1
+  if git status --porcelain | grep -qE '^(DU|UD|AU|UA|DD) '; then return 0; fi
+  [ -n "$(git diff --name-only --diff-filter=U -z | xargs -0 -r sh -c '
+    for file do
+      [ -s "./$file" ] || continue
+      if grep -qE "^(<<<<<<<|>>>>>>>) " "./$file" || ! grep -qI "" "./$file"; then echo x; fi
+    done' sh)" ]
+}
+"""
+
+KEEP = (
+    _START
+    + """
+base=$1 tip=$2 message=$3 most_kb=$4; shift 4
+"""
+    + _TREE
+    + _UNRESOLVED
+    + """
+size() {
+  for spec do shift; set -- "$@" "--exclude=./${spec#:(exclude,top,literal)}"; done
+  du -sk "$@" . 2>/dev/null | cut -f1
+}
+
+rm -f .git/index.lock .git/HEAD.lock
+if [ "$most_kb" -gt 0 ]; then
+  size_kb=$(size "$@")
+  if [ "$size_kb" -gt "$most_kb" ]; then printf 'size %s\\n\\n' "$size_kb"; exit 0; fi
+fi
+is_unresolved || commit_leftovers "$@"
+head=$(git rev-parse --verify 'HEAD^{commit}')
+printf 'head %s\\n\\n' "$head"
+if [ "$head" != "$tip" ]; then
+  { echo "$head"; echo "^$base"
+    if [ -n "$tip" ] && git cat-file -e "$tip^{commit}" 2>/dev/null; then echo "^$tip"; fi
+  } | git pack-objects -q --revs --thin --delta-base-offset --stdout
+fi
+"""
+)
+"""What was left uncommitted is the agent's work too; a merge with open conflicts is not.
+
+Prints `head` and the commit, an empty line, and a pack of what is new.
+"""
+
+LOOK = (
+    _START
+    + _TREE
+    + """
+git rev-parse --verify 'HEAD^{commit}'
+if [ -n "$(git status --porcelain | head -c 1)" ]; then echo dirty; else echo clean; fi
+git stash list | wc -l
+"""
+)
+"""Prints the last commit, whether anything is uncommitted, and how many stashes there are."""
+
+
+def not_work(paths: Sequence[str]) -> list[str]:
+    """Pathspecs that leave these out, whatever the agent made of the ignore files."""
+    return [f":(exclude,top,literal){path}" for path in paths]

@@ -1,0 +1,128 @@
+"""Taking a workspace up again: as it was left, put right where it is damaged, with news merged in."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.adapters.git import laying
+from allstop.adapters.git.boxes import Boxes, BoxFailedError
+from allstop.adapters.git.making import Making
+from allstop.adapters.git.names import base_ref, folder_name, tip_ref
+from allstop.adapters.git.repository import Repository
+from allstop.adapters.git.scripts import DAMAGED, MISSING, TAKE_UP, not_work
+from allstop.adapters.git.trees import Meta, Tree
+from allstop.core.moves import WorkspaceOpen
+
+NOTES = {
+    "repaired": "its git folder was damaged and has been repaired",
+    "kept": "what was left uncommitted could not be put aside",
+}
+
+
+class _Told(NamedTuple):
+    words: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+class Resuming:
+    def __init__(self, repository: Repository, boxes: Boxes, making: Making) -> None:
+        self._repository = repository
+        self._boxes = boxes
+        self._making = making
+
+    async def take_up(
+        self,
+        tree: Tree,
+        meta: Meta,
+        workspace: str,
+        label: str,
+        *,
+        onto: str = "",
+        stash: bool = False,
+    ) -> WorkspaceOpen:
+        """Killed half-way and done again, it comes to the same.
+
+        Raises:
+            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be taken up.
+        """
+        if onto != meta.base and onto and await self._repository.is_ancestor(onto, meta.base):
+            onto = ""
+        if onto:
+            await self._repository.set_refs(f"update {base_ref(workspace)} {onto}")
+        notes: list[str] = []
+        told = await self._look(tree, meta, workspace, label, onto, stash=stash)
+        if told is None:
+            meta = await self._make_anew(tree, meta, workspace, label, notes)
+            told = await self._tell(tree, meta, workspace, label, onto, stash=stash)
+        if onto:
+            meta = replace(meta, base=onto)
+            tree.finish(meta)
+        notes += [NOTES[word] for word in told.words if word in NOTES]
+        return WorkspaceOpen(
+            base=meta.base,
+            conflicts=told.conflicts,
+            stashed="stashed" in told.words,
+            notes=tuple(notes),
+        )
+
+    async def _look(
+        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, *, stash: bool
+    ) -> _Told | None:
+        """None where it is beyond repair."""
+        if tree.refused.exists() or not tree.work.is_dir() or self._making.is_bent(tree):
+            return None
+        tree.home.mkdir(mode=0o700, exist_ok=True)
+        try:
+            return await self._tell(tree, meta, workspace, label, onto, stash=stash)
+        except BoxFailedError as error:
+            if error.code == DAMAGED:
+                return None
+            raise
+
+    async def _tell(
+        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, *, stash: bool
+    ) -> _Told:
+        place = self._making.place(tree, meta)
+        name = folder_name(workspace)
+        words = (
+            *(meta.base, onto, str(int(stash)), f"Left over of {name}"),
+            *(laying.config_of(meta.base), self._making.alternates(meta), f"allstop/{name}"),
+        )
+        excluded = not_work(meta.excluded)
+        try:
+            said = await self._boxes.run(place, label, TAKE_UP, *words, "0", *excluded)
+        except BoxFailedError as error:
+            if error.code != MISSING:
+                raise
+            pack = await self._packed(tree, onto, meta.base)
+            said = await self._boxes.run(place, label, TAKE_UP, *words, "1", *excluded, stdin=pack)
+        before, _, after = said.partition("conflicts\0")
+        return _Told(tuple(before.split("\0")), tuple(name for name in after.split("\0") if name))
+
+    async def _packed(self, tree: Tree, commit: str, base: str) -> bytes:
+        with tempfile.TemporaryDirectory(dir=tree.folder, prefix=".pack-") as place:
+            pack = anyio.Path(place, "pack")
+            await self._repository.pack(Path(pack), commit, base)
+            return await pack.read_bytes()
+
+    async def _make_anew(
+        self, tree: Tree, meta: Meta, workspace: str, label: str, notes: list[str]
+    ) -> Meta:
+        """From the work that came home, or from the base where none did."""
+        commit = await self._repository.commit(tip_ref(workspace)) or meta.base
+        extras = laying.Extras(*await self._repository.named(*laying.extras_of(commit)))
+        tree.make_anew()
+        made = await self._making.make(
+            tree, commit, workspace, label, extras=extras, port=meta.port
+        )
+        left = f"; what was left of it is in {tree.damaged}" if tree.damaged.exists() else ""
+        notes.append(f"it was damaged and has been made anew from {commit[:12]}{left}")
+        notes += made.notes
+        meta = replace(meta, borrows=made.borrows, stores=made.stores, excluded=made.excluded)
+        tree.finish(meta)
+        return meta

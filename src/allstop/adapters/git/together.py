@@ -1,0 +1,38 @@
+"""Two things at once, where waiting for one after the other would only cost time."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class _Outcome(Generic[T]):
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._work = work
+        self._values: list[T] = []
+        self._error: Exception | None = None
+
+    async def run(self) -> None:
+        try:
+            self._values.append(await self._work)
+        except Exception as error:  # noqa: BLE001 - it is raised again, alone and not in a group
+            self._error = error
+
+    def value(self) -> T:
+        if self._error is not None:
+            raise self._error
+        return self._values[0]
+
+
+async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """What they return, when both have ended; the error of the first that has one."""
+    first, second = _Outcome(one), _Outcome(other)
+    async with anyio.create_task_group() as group:
+        group.start_soon(first.run)
+        await second.run()
+    return first.value(), second.value()

@@ -1,0 +1,26 @@
+"""A small repository under a home that nobody else may enter."""
+
+import pytest
+
+from adapters.git.desk import commit, desk_at, git
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def root(tmp_path):
+    home = tmp_path / "home"
+    root = home / "project"
+    root.mkdir(parents=True)
+    home.chmod(0o700)
+    git(root, "init", "-q", "-b", "main", ".")
+    commit(root, "first", a_txt="one\n")
+    return root
+
+
+@pytest.fixture
+async def desk(root, tmp_path, anyio_backend):
+    return await desk_at(root, tmp_path)

@@ -1,0 +1,81 @@
+"""Killed at every git command of a merge, and done again: nothing is lost, nothing done twice."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.git.desk import commit, git
+
+HERE = Path(__file__).parent
+GIT = shutil.which("git")
+WRAPPER = f"""#!/bin/sh
+number=$(($(cat "$COUNT") + 1)); echo $number >"$COUNT"
+[ $number -eq "$AT" ] || exec {GIT} "$@"
+case $HOW in
+  before) kill -9 $PPID ;;
+  git) kill -9 $$ ;;
+esac
+"""
+
+
+def land(root, tmp_path, at, how):
+    """How it ended, and how many git commands it took."""
+    wrapped = tmp_path / "wrapped"
+    wrapped.mkdir(exist_ok=True)
+    (wrapped / "git").write_text(WRAPPER)
+    (wrapped / "git").chmod(0o755)
+    count = tmp_path / "count"
+    count.write_text("0")
+    env = {
+        **os.environ,
+        "PATH": f"{wrapped}:{os.environ['PATH']}",
+        "PYTHONPATH": str(HERE.parents[1]),
+        "COUNT": str(count),
+        "AT": str(at),
+        "HOW": how,
+    }
+    done = subprocess.run(
+        [sys.executable, str(HERE / "lander.py"), str(root)],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    return done, int(count.read_text())
+
+
+@pytest.fixture
+async def ready(desk):
+    """Work that came home, and a target that has moved on."""
+    await desk.worked("echo x >x; echo two >>a.txt")
+    commit(desk.root, b_txt="b\n")
+    return desk.root
+
+
+@pytest.mark.parametrize(
+    ("how", "is_checked_out"), [("before", True), ("git", True), ("before", False)]
+)
+async def test_q16_killed_at_every_git_command_of_a_merge(ready, tmp_path, how, is_checked_out):
+    """Q16: 0 lost, 0 merged twice, git fsck clean."""
+    if not is_checked_out:
+        git(ready, "checkout", "-q", "-b", "mine")
+    for at in range(1, 100):
+        root = tmp_path / "home" / f"killed-{at}"
+        shutil.copytree(ready, root, symlinks=True)
+
+        _, reached = land(root, tmp_path, at, how)
+        again, _ = land(root, tmp_path, 0, how)
+
+        assert again.returncode == 0, again.stdout + again.stderr
+        assert git(root, "rev-list", "--merges", "--count", "main") == "1"
+        assert git(root, "show", "main:x") == "x"
+        assert git(root, "status", "--porcelain") == ""
+        assert git(root, "fsck", "--no-dangling", "--strict") == ""
+        shutil.rmtree(root)
+        if reached < at:
+            break
+
+    assert 10 < at < 99

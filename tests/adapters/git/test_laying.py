@@ -1,0 +1,220 @@
+"""What a checkout needs besides its commit: copies, setup, submodules, pointers."""
+
+import os
+
+import pytest
+
+from adapters.git.desk import commit, desk_at, git, write
+from allstop.core.moves import Change, Failed, FailureKind
+
+
+async def test_b6_untracked_files_are_copied_and_are_nobodys_work(root, tmp_path):
+    """B6: untracked files a checkout needs are copied by configured patterns."""
+    commit(root, _gitignore=".env*\nconfig/\n")
+    write(root, _env="KEY=1\n", config__local_toml="x = 1\n", other_txt="no\n")
+    (root / ".env").chmod(0o600)
+    desk = await desk_at(root, tmp_path, copy=(".env*", "config"))
+
+    await desk.opened()
+    _, said = await desk.agent("cat .env config/local.toml; ls -A; rm .gitignore")
+    change = await desk.kept()
+
+    assert "KEY=1\nx = 1\n" in said
+    assert "other.txt" not in said
+    assert git(root, "ls-tree", "-r", "--name-only", change.head).split() == ["a.txt"]
+
+
+async def test_b6_checks_have_the_persons_copy_and_not_the_agents(root, tmp_path):
+    commit(root, _gitignore=".env\n")
+    write(root, _env="KEY=1\n")
+    desk = await desk_at(root, tmp_path, copy=(".env",))
+    await desk.worked("echo KEY=evil >.env; echo x >x")
+
+    candidate = await desk.candidate()
+
+    assert (await desk.in_box(candidate.box, "cat .env"))[1] == "KEY=1\n"
+
+
+async def test_b6_an_agent_that_changes_the_ignore_file_does_not_commit_the_copy(root, tmp_path):
+    write(root, _env="KEY=1\n")
+    desk = await desk_at(root, tmp_path, copy=(".env",))
+
+    change = await desk.worked("rm .git/info/exclude; echo x >x")
+
+    assert git(root, "ls-tree", "-r", "--name-only", change.head).split() == ["a.txt", "x"]
+
+
+async def test_b6_tracked_files_are_never_overwritten_by_a_copy(root, tmp_path):
+    write(root, a_txt="changed in the checkout\n")
+    desk = await desk_at(root, tmp_path, copy=("*.txt",))
+
+    await desk.opened()
+
+    assert (await desk.agent("cat a.txt"))[1] == "one\n"
+
+
+async def test_k14_a_link_that_leads_out_of_the_repository_is_not_followed(root, tmp_path):
+    """K14: the agent can't read the user's home by a pattern."""
+    (tmp_path / "home" / "secret").write_text("s3cret")
+    (root / ".env").symlink_to(tmp_path / "home" / "secret")
+    (root / ".env.git").symlink_to(root / ".git" / "config")
+    (root / ".env.loop").symlink_to(root / ".env.loop")
+    os.mkfifo(root / ".env.pipe")
+    desk = await desk_at(root, tmp_path, copy=(".env*", "../secret", "/etc/passwd"))
+
+    opened = await desk.opened()
+    _, said = await desk.agent("ls -A")
+
+    assert said.split() == [".git", "a.txt"]
+    assert len(opened.notes) == 3
+
+
+async def test_b6_a_link_inside_the_repository_is_copied_as_a_file(root, tmp_path):
+    write(root, real_env="KEY=1\n")
+    (root / ".env").symlink_to(root / "real.env")
+    desk = await desk_at(root, tmp_path, copy=(".env",))
+
+    await desk.opened()
+
+    assert (await desk.agent("cat .env"))[1] == "KEY=1\n"
+
+
+async def test_k14_a_committed_link_does_not_lead_a_copy_astray(root, tmp_path):
+    """K14: what is laid in is put in place by the box's own user, in the box."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    outside.chmod(0o777)
+    os.symlink(outside, root / "config")
+    commit(root)
+    os.unlink(root / "config")
+    write(root, config__local="secret")
+    desk = await desk_at(root, tmp_path, copy=("config/local",))
+
+    await desk.opened()
+
+    assert list(outside.iterdir()) == []
+
+
+async def test_b6_setup_runs_once_in_the_box(root, tmp_path):
+    """B6: a `setup` command may run in it."""
+    desk = await desk_at(root, tmp_path, setup="echo run >>~/setups; pwd >where")
+
+    await desk.opened()
+    await desk.opened()
+    _, said = await desk.agent("cat ~/setups where")
+
+    assert said.split() == ["run", str(root)]
+
+
+async def test_b6_setup_runs_for_the_checks_too(root, tmp_path):
+    desk = await desk_at(root, tmp_path, setup="echo made >made; echo made >>.git/info/exclude")
+    await desk.worked("echo x >x")
+
+    candidate = await desk.candidate()
+
+    assert (await desk.in_box(candidate.box, "cat made"))[1] == "made\n"
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"), [("echo no module; exit 7", "no module"), ("sleep 60", "longer than")]
+)
+async def test_b6_a_setup_that_fails_is_told(root, tmp_path, setup, said):
+    desk = await desk_at(root, tmp_path, setup=setup, setup_timeout_s=1.0)
+
+    result = await desk.workspaces.open("w", "main", "run")
+
+    assert isinstance(result, Failed)
+    assert said in result.message
+
+
+@pytest.fixture
+def with_submodule(root, tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init", "-q", "-b", "main", ".")
+    commit(library, lib_txt="lib\n")
+    git(
+        root,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(library),
+        "vendor/lib",
+    )
+    commit(root, "with a submodule")
+    return root
+
+
+async def test_b6_submodules_come_from_the_persons_own_checkout(with_submodule, tmp_path):
+    desk = await desk_at(with_submodule, tmp_path)
+
+    opened = await desk.opened()
+    _, said = await desk.agent("cat vendor/lib/lib.txt; git status --short; echo x >x")
+    change = await desk.kept()
+    candidate = await desk.candidate()
+
+    assert opened.notes == ()
+    assert said == "lib\n"
+    assert change.files == 1
+    assert (await desk.in_box(candidate.box, "cat vendor/lib/lib.txt"))[1] == "lib\n"
+
+
+async def test_b6_a_submodule_that_is_not_there_is_a_note(with_submodule, tmp_path):
+    (with_submodule / ".git" / "modules").rename(with_submodule / ".git" / "hidden")
+    desk = await desk_at(with_submodule, tmp_path)
+
+    opened = await desk.opened()
+
+    assert opened.notes == ("submodule vendor/lib is not checked out here",)
+    assert (await desk.agent("git status --short"))[0] == 0
+
+
+async def test_b6_files_of_git_lfs_are_pointers_and_a_note(root, tmp_path):
+    commit(root, _gitattributes="*.bin filter=lfs diff=lfs merge=lfs -text\n", a_bin="pointer\n")
+    desk = await desk_at(root, tmp_path)
+
+    opened = await desk.opened()
+
+    assert opened.notes == ("files kept by Git LFS are pointers here",)
+    assert (await desk.agent("cat a.bin"))[1] == "pointer\n"
+
+
+async def test_a_shallow_repository_can_be_worked_in_and_merged(root, tmp_path):
+    commit(root, b_txt="b\n")
+    shallow = tmp_path / "home" / "shallow"
+    git(root.parent, "clone", "-q", "--depth", "1", f"file://{root}", str(shallow))
+    desk = await desk_at(shallow, tmp_path)
+    await desk.worked("echo x >x")
+    tip = commit(shallow, c_txt="c\n")
+
+    opened = await desk.opened(onto=tip)
+    await desk.kept()
+    await desk.landed(await desk.integrated())
+
+    assert opened.conflicts == ()
+    assert (shallow / "x").read_text() == "x\n"
+
+
+async def test_a_workspace_that_holds_too_much_is_told_and_nothing_of_it_comes_home(root, tmp_path):
+    desk = await desk_at(root, tmp_path, disk_mb=5)
+    await desk.opened()
+    await desk.agent("head -c 9000000 /dev/urandom >big")
+
+    too_big = await desk.workspaces.keep("w", "run")
+    await desk.agent("head -c 1000 big >small; rm big")
+    change = await desk.workspaces.keep("w", "run")
+
+    assert isinstance(too_big, Failed)
+    assert too_big.kind is FailureKind.BAD_REQUEST
+    assert "may hold 5 MB" in too_big.message
+    assert isinstance(change, Change)
+
+
+async def test_linked_folders_do_not_count_as_what_it_holds(root, tmp_path):
+    (root / "node_modules").mkdir()
+    (root / "node_modules" / "big").write_bytes(os.urandom(9_000_000))
+    desk = await desk_at(root, tmp_path, disk_mb=5, links=("node_modules",))
+
+    assert (await desk.worked("echo x >x")).files == 1
