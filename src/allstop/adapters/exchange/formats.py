@@ -1,0 +1,147 @@
+"""The formats by name, and which one a file is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from allstop.adapters.exchange import (
+    beads,
+    github,
+    markdown,
+    own,
+    prd,
+    spreadsheet,
+    taskmaster,
+    vibe_kanban,
+)
+from allstop.adapters.exchange.contents import Content, Json, Text, load
+from allstop.adapters.exchange.documents import describe
+from allstop.adapters.exchange.errors import ImportFileError
+from allstop.core.errors import AllstopError
+from allstop.core.tasks import NewTask, Task
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """A way to write tasks down. `read` and `write` are None where it can't."""
+
+    name: str
+    description: str
+    looks_like: Callable[[Content], bool] | None = None
+    read: Callable[[Content], list[NewTask]] | None = None
+    write: Callable[[Sequence[Task]], str] | None = None
+
+
+_ALL = (
+    Format(
+        name=own.NAME,
+        description="Allstop's own export; keeps everything",
+        looks_like=own.looks_like,
+        read=own.read,
+        write=own.write,
+    ),
+    Format(
+        name=markdown.NAME,
+        description="a Markdown checklist: - [ ] title (needs: T1) #tag !3",
+        looks_like=markdown.looks_like,
+        read=markdown.read,
+        write=markdown.write,
+    ),
+    Format(
+        name=prd.NAME,
+        description="prd.json as ralph tools use it: userStories, or a list of features",
+        looks_like=prd.looks_like,
+        read=prd.read,
+    ),
+    Format(
+        name=beads.NAME,
+        description="beads' issues.jsonl, or what bd list --json prints",
+        looks_like=beads.looks_like,
+        read=beads.read,
+    ),
+    Format(
+        name=taskmaster.NAME,
+        description="task-master's tasks.json, with or without tags",
+        looks_like=taskmaster.looks_like,
+        read=taskmaster.read,
+    ),
+    Format(
+        name=github.NAME,
+        description="GitHub issues: gh issue list --json number,title,body,labels,state,url",
+        looks_like=github.looks_like,
+        read=github.read,
+    ),
+    Format(
+        name=vibe_kanban.NAME,
+        description="vibe-kanban's database, db.v2.sqlite; it is only read",
+        looks_like=vibe_kanban.looks_like,
+        read=vibe_kanban.read,
+    ),
+    Format(
+        name=spreadsheet.NAME,
+        description="a table for spreadsheets; can only be written",
+        write=spreadsheet.write,
+    ),
+)
+
+FORMATS: Mapping[str, Format] = MappingProxyType({one.name: one for one in _ALL})
+
+
+def read_tasks(path: Path, format: str | None = None) -> list[NewTask]:  # noqa: A002 - its name for callers
+    """The tasks in the file, at least one. The format is recognised where none is named.
+
+    Raises ImportFileError for all that is wrong with the file. Needs that don't exist, ids that
+    stand there twice and cycles are not looked at: the board refuses them.
+    """
+    read = None if format is None else _named(format, _READABLE).read
+    content = load(path)
+    if read is None:
+        read = _recognise(content).read
+    assert read
+    tasks = read(content)
+    if not tasks:
+        raise ImportFileError(path, None, "expected at least one task, found none")
+    return tasks
+
+
+def write_tasks(tasks: Sequence[Task], format: str) -> str:  # noqa: A002 - its name for callers
+    """The tasks as a text, in their order."""
+    write = _named(format, _WRITABLE).write
+    assert write
+    return write(tasks)
+
+
+_READABLE = tuple(one.name for one in _ALL if one.read)
+_WRITABLE = tuple(one.name for one in _ALL if one.write)
+
+
+def _named(name: str, able: Sequence[str]) -> Format:
+    if name not in able:
+        raise AllstopError(f"there is no format {name!r} here", _listed(able))
+    return FORMATS[name]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"the formats are {', '.join(names)}"
+
+
+def _recognise(content: Content) -> Format:
+    found = [one for one in _ALL if one.looks_like and one.looks_like(content)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = " and ".join(one.name for one in found)
+        problem = f"expected one format, found signs of {names}"
+        raise ImportFileError(content.path, None, problem, f"name one; {_listed(_READABLE)}")
+    match content:
+        case Text(mistake=ImportFileError() as mistake):
+            raise mistake
+        case Json():
+            shown = describe(content.documents[0].value)
+            line, problem = content.documents[0].first_line, f"expected tasks, found {shown}"
+        case _:
+            line, problem = 1, "expected tasks, found a text without any"
+    raise ImportFileError(content.path, line, problem, _listed(_READABLE))
