@@ -274,6 +274,12 @@ name = "Lint"
 run = "ruff check"
 required = false
 
+[review]
+mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"
+
+[merge]
+enabled = true  # merge what was approved; false leaves it to you
+
 [workspace]
 copy = [".env*"]  # untracked files every task gets
 link = [".venv"]  # shown read-only in every task
@@ -309,6 +315,12 @@ max_parallel = 2  # agents at the same time
 # [[verification.commands]]
 # name = "Tests"
 # run = "npm test"
+
+[review]
+mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"
+
+[merge]
+enabled = true  # merge what was approved; false leaves it to you
 """
     )
     assert world.project(text).load().untrusted == ()

@@ -6,7 +6,19 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from allstop.settings.model import Agent, Check, Settings, Target, TargetKind
+from allstop.core import moves, specs
+from allstop.core.hooks import Hook
+from allstop.settings.model import (
+    Agent,
+    Check,
+    Hooks,
+    LoopMode,
+    Protection,
+    ReviewMode,
+    Settings,
+    Target,
+    TargetKind,
+)
 from allstop.settings.schema import default_at, description_at, fixed_keys, kind_at, root
 
 SECTIONS = (
@@ -29,10 +41,29 @@ DEFAULTS = {
         "fallback": None,
         "order": [],
     },
+    "verification": {
+        "commands": [],
+        "default_timeout": 300,
+        "required": False,
+        "keep_going": False,
+        "protected": [
+            "tests/**",
+            "test/**",
+            "spec/**",
+            "**/__tests__/**",
+            ".github/**",
+            ".gitlab-ci.yml",
+            ".circleci/**",
+            "allstop.toml",
+        ],
+        "protection": "report",
+        "mutation": False,
+    },
     "workspace": {
         "copy": [".env*"],
         "link": [".venv", "node_modules"],
         "setup": None,
+        "setup_timeout": 600,
         "keep_days": 7,
     },
     "merge": {"enabled": True, "max_conflict_attempts": 2},
@@ -79,6 +110,16 @@ DEFAULTS = {
         "recover_primary": True,
         "auto_commit": False,
     },
+    "limits": {"processes": None, "memory_mb": None, "file_mb": None, "disk_mb": None},
+    "hooks": {
+        "pre_start": None,
+        "post_complete": None,
+        "pre_merge": None,
+        "post_merge": None,
+        "on_conflict": None,
+        "on_pause": None,
+        "on_error": None,
+    },
     "sandbox": {"mode": "auto", "read": [], "network": "full"},
     "server": {"host": "127.0.0.1", "port": 7373},
     "notify": {"sounds": True, "desktop": True, "urls": []},
@@ -109,6 +150,17 @@ def test_every_key_has_a_description_of_one_line(key):
 @pytest.mark.parametrize("key", Agent.__struct_fields__)
 def test_every_key_of_an_agent_has_a_description_of_its_own(key):
     assert description_at(("agents", "x", key)) != description_at(("agents", "x"))
+
+
+def test_b22_every_hook_there_is_has_a_setting():
+    assert Hooks.__struct_fields__ == tuple(hook.value for hook in Hook)
+
+
+def test_b16_b21_what_the_settings_can_say_is_what_a_board_can_do():
+    pairs = [(Protection, moves.Protection), (ReviewMode, specs.ReviewMode), (LoopMode, specs.Mode)]
+
+    for said, done in pairs:
+        assert {each.value for each in said} == {each.value for each in done}
 
 
 def test_settings_can_not_be_changed():

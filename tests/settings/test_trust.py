@@ -266,6 +266,52 @@ def test_trust_can_be_taken_back(world):
     assert not is_trusted(file, world.repository, {})
 
 
+def test_two_texts_can_be_accepted_at_once_and_replace_what_was_before(world):
+    """B23: the checkout's file, and the one on the target branch until that is committed."""
+    file = world.environment.trust_file
+    first, second, third = ({"hooks": {"on_pause": command}} for command in "xyz")
+    trust(file, world.repository, third)
+
+    trust(file, world.repository, first, second)
+
+    accepted = [is_trusted(file, world.repository, each) for each in (first, second, third, {})]
+    assert accepted == [True, True, False, False]
+
+
+HOOKS = (
+    "pre_start",
+    "post_complete",
+    "pre_merge",
+    "post_merge",
+    "on_conflict",
+    "on_pause",
+    "on_error",
+)
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_b22_k15_no_hook_counts_from_a_repository_until_it_is_trusted(world, name):
+    world.project(f"hooks.{name} = 'theirs'\n")
+    before = world.load()
+
+    trust(world.environment.trust_file, world.repository, before.asked)
+    after = world.load()
+
+    assert (getattr(before.settings.hooks, name), getattr(after.settings.hooks, name)) == (
+        None,
+        "theirs",
+    )
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_b22_a_hook_counts_from_the_persons_own_settings(world, name):
+    user = world.user(f"hooks.{name} = 'mine'\n").load()
+    variable = world.says({f"ALLSTOP_HOOKS_{name.upper()}": "mine too"}).load()
+
+    assert getattr(user.settings.hooks, name) == "mine"
+    assert getattr(variable.settings.hooks, name) == "mine too"
+
+
 def test_the_order_of_keys_does_not_matter(world):
     file = world.environment.trust_file
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from allstop.core.hooks import Facts, Hook, variables
 from allstop.settings import Variable
-from allstop.settings.model import Check, LoopMode, SandboxMode, Target, TargetKind
+from allstop.settings.model import Check, LoopMode, SandboxMode, Settings, Target, TargetKind
+from allstop.settings.variables import FACTS_OF_HOOKS
 
 READ = [
     ("ALLSTOP_LOOP_MAX_PARALLEL", " 4 ", "loop.max_parallel", 4),
@@ -190,3 +192,10 @@ def test_flags_are_values_or_text_and_none_means_not_given(world):
 )
 def test_a_mistake_in_a_flag_is_told_by_its_key(world, flag, value, shown):
     assert world.flag({flag: value}).problems() == [shown]
+
+
+def test_b22_a_hook_can_call_this_program_itself(world):
+    told = variables(Facts(hook=Hook.POST_MERGE, task="t1", note="merged"))
+
+    assert world.says(told).load().settings == Settings()
+    assert told.keys() == FACTS_OF_HOOKS

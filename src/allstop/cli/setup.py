@@ -10,6 +10,7 @@ from allstop.cli.output import Context, json_option, print_json
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.settings.keys import Document
 
 
 @click.command()
@@ -21,6 +22,7 @@ def init(context: Context, as_json: bool) -> int:
     from allstop.core.errors import AllstopError
     from allstop.settings import FILE_NAME
     from allstop.settings.detect import detect
+    from allstop.settings.empty_gate import CODE, warning
     from allstop.settings.template import render
 
     with context.house() as house:
@@ -32,29 +34,34 @@ def init(context: Context, as_json: bool) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
         accept(house)
+    warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
     if as_json:
-        print_json({"file": str(path), "detected": detected})
+        print_json({"file": str(path), "detected": detected, "warnings": warnings})
         return 0
     click.echo(f"Wrote {FILE_NAME}.")
     for check in detected.checks:
         click.echo(f"  check  {check.run}   ({check.reason})")
     for agent in detected.agents:
         click.echo(f"  agent  {agent.name}   ({agent.reason})")
-    if not detected.checks:
-        click.echo("  No verification commands found: tasks would pass without being checked.")
     if not detected.agents:
         click.echo("  No agent found: name a program of yours under [agents] in the file.")
+    for each in warnings:
+        click.echo(f"\n{each['text']}\n")
     click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
     return 0
 
 
 def accept(house: House) -> None:
     """Whoever writes the file here accepts what it asks for."""
+    house.forget_settings()
+    _accept(house, house.checkout.asked)
+
+
+def _accept(house: House, *asked: Document) -> None:
     from allstop.settings import trust as trust_document
 
-    house.__dict__.pop("loaded", None)
-    trust_document(house.environment.trust_file, house.repository, house.loaded.asked)
-    house.__dict__.pop("loaded", None)
+    trust_document(house.environment.trust_file, house.repository, *asked)
+    house.forget_settings()
 
 
 @click.command()
@@ -106,8 +113,9 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
     has to be accepted again.
     """
     with context.house() as house:
-        _ = house.repository
-        asked, untrusted = house.loaded.asked, house.loaded.untrusted
+        asked, untrusted = house.checkout.asked, list(house.checkout.untrusted)
+        counts = house.loaded
+        untrusted += [each for each in counts.untrusted if each not in untrusted]
         if as_json and not yes:
             print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
             return 0
@@ -121,8 +129,8 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         if not yes and not _agreed():
             click.echo("Not accepted.")
             return 1
-        accept(house)
-    click.echo("Accepted, as the file is now.")
+        _accept(house, asked, counts.asked)  # what was shown, whatever the file says by now
+    click.echo("Accepted, as shown.")
     return 0
 
 

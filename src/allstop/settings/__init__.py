@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from allstop.settings.counting import Branches, load_for_work
     from allstop.settings.environment import Environment, this_environment
     from allstop.settings.listing import Row, rows
     from allstop.settings.loading import FILE_NAME, Loaded, load
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_NAME",
+    "Branches",
     "Default",
     "Environment",
     "Flag",
@@ -47,6 +49,7 @@ __all__ = [
     "distrust",
     "is_trusted",
     "load",
+    "load_for_work",
     "roster",
     "rows",
     "sensitive_part",
@@ -55,6 +58,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "counting": ("Branches", "load_for_work"),
     "environment": ("Environment", "this_environment"),
     "listing": ("Row", "rows"),
     "loading": ("FILE_NAME", "Loaded", "load"),

@@ -8,15 +8,16 @@ from msgspec import json
 
 from allstop.settings.detect import Detected, ProposedAgent
 from allstop.settings.ecosystems import ProposedCheck
+from allstop.settings.empty_gate import WARNING
 from allstop.settings.model import DoneBy, PromptBy
 
-NO_CHECKS = (
-    "No verification commands configured",
+_REVIEW = [
+    "[review]",
+    'mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"',
     "",
-    "Tasks will complete on COMPLETE signal without validation.",
-    "Consider adding verification commands to ensure code quality.",
-)
-"""The warning of an empty gate, line by line."""
+    "[merge]",
+    "enabled = true  # merge what was approved; false leaves it to you",
+]
 
 
 def render(detected: Detected, target: str | None) -> str:
@@ -29,6 +30,7 @@ def render(detected: Detected, target: str | None) -> str:
         *_agents(detected.agents),
         _loop(detected.agents),
         *_checks(detected.checks),
+        _REVIEW,
         _workspace(detected),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -85,7 +87,7 @@ def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
         ]
     if not checks:
         yield [
-            *(f"# {line}".rstrip() for line in ("Warning: " + NO_CHECKS[0], *NO_CHECKS[1:])),
+            *(f"# {line}".rstrip() for line in WARNING),
             "#",
             "# Suggestion: remove the marks and say how this repository is tested.",
             "# [[verification.commands]]",

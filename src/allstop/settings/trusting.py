@@ -15,8 +15,8 @@ from allstop.settings.sensitive import sensitive_part
 
 
 class _Trusted(Struct, frozen=True, kw_only=True):
-    repositories: dict[str, str] = {}
-    """The digest of the sensitive part, by the repository's real path."""
+    repositories: dict[str, str | tuple[str, ...]] = {}
+    """The digests of the sensitive parts, by the repository's real path."""
 
 
 def digest(document: Document) -> str:
@@ -29,26 +29,29 @@ def digest(document: Document) -> str:
 
 def is_trusted(trust_file: Path, repository: Path, document: Document) -> bool:
     """A damaged or missing trust file trusts nothing."""
-    accepted = _read(trust_file).repositories.get(_name(repository))
-    return accepted is not None and accepted == digest(document)
+    accepted = _read(trust_file).repositories.get(_name(repository), ())
+    return digest(document) in ((accepted,) if isinstance(accepted, str) else accepted)
 
 
-def trust(trust_file: Path, repository: Path, document: Document) -> None:
-    """Accept the sensitive part as it is now; it replaces what was accepted before."""
-    _change(trust_file, repository, digest(document))
+def trust(trust_file: Path, repository: Path, *documents: Document) -> None:
+    """Accept the sensitive parts as they are now; they replace what was accepted before.
+
+    There are two where the checkout's file and the target branch's ask for different things.
+    """
+    _change(trust_file, repository, tuple(dict.fromkeys(map(digest, documents))))
 
 
 def distrust(trust_file: Path, repository: Path) -> None:
-    _change(trust_file, repository, None)
+    _change(trust_file, repository, ())
 
 
-def _change(trust_file: Path, repository: Path, digest: str | None) -> None:
+def _change(trust_file: Path, repository: Path, digests: tuple[str, ...]) -> None:
     trust_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(trust_file):
         repositories = {**_read(trust_file).repositories}
         repositories.pop(_name(repository), None)
-        if digest is not None:
-            repositories[_name(repository)] = digest
+        if digests:
+            repositories[_name(repository)] = digests[0] if len(digests) == 1 else digests
         _write(trust_file, _Trusted(repositories=repositories))
 
 

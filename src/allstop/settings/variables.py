@@ -28,6 +28,30 @@ NOT_SETTINGS = frozenset(
 )
 """Variables of this program that mean something else."""
 
+FACTS_OF_HOOKS = frozenset(
+    PREFIX + fact
+    for fact in [
+        "HOOK",
+        "TASK",
+        "TITLE",
+        "STATUS",
+        "TARGET",
+        "BRANCH",
+        "RUN",
+        "ATTEMPT",
+        "OUTCOME",
+        "NOTE",
+        "COMMIT",
+        "WORKSPACE",
+        "COST_USD",
+        "TOKENS",
+        "ITERATIONS",
+    ]
+)
+"""What hooks are told; a hook may call this program."""
+
+_NOT_READ = NOT_SETTINGS | FACTS_OF_HOOKS
+
 _OTHER_NAMES = {
     "ALLSTOP_GUIDANCE_MODE": ("auto", "guidance"),
     "ALLSTOP_GUIDANCE_MODEL": ("auto", "guidance_model"),
@@ -45,7 +69,7 @@ def variables_layer(variables: Mapping[str, str], agents: Iterable[str]) -> Laye
     problems: list[Problem] = []
     for variable in sorted(variables):
         text = variables[variable]
-        if not variable.startswith(PREFIX) or variable in NOT_SETTINGS or not text.strip():
+        if not variable.startswith(PREFIX) or variable in _NOT_READ or not text.strip():
             continue
         if not _is_unicode(variable + text):
             problems.append(_not_unicode(variable))

@@ -86,10 +86,10 @@ class Check(Entry, frozen=True, kw_only=True):
     ] = None
 
 
-class OnProtected(StrEnum):
+class Protection(StrEnum):
     """What happens when an agent changed a protected path."""
 
-    SHOW = "show"
+    REPORT = "report"
     FAIL = "fail"
     RESTORE = "restore"
 
@@ -122,10 +122,10 @@ class Verification(Table, frozen=True, kw_only=True):
     protected: Annotated[
         tuple[Text, ...], Meta(description="Paths whose change by an agent is pointed out.")
     ] = PROTECTED
-    on_protected: Annotated[
-        OnProtected,
-        Meta(description="show it, fail the gate, or restore: run with the target's version."),
-    ] = OnProtected.SHOW
+    protection: Annotated[
+        Protection,
+        Meta(description="report it, fail the gate, or restore: check with the target's version."),
+    ] = Protection.REPORT
     mutation: Annotated[
         bool, Meta(description="Also break changed lines on purpose and expect a test to fail.")
     ] = False
@@ -141,6 +141,7 @@ class Workspace(Table, frozen=True, kw_only=True):
     setup: Annotated[
         Text | None, Meta(description="A command run once in each workspace, in the sandbox.")
     ] = None
+    setup_timeout: Annotated[Seconds, Meta(description="Seconds the setup command may take.")] = 600
     keep_days: Annotated[
         Days, Meta(description="How long workspaces and refs of finished tasks are kept.")
     ] = 7

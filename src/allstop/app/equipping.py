@@ -1,0 +1,156 @@
+"""What a board is opened with, from the settings; and what people should know before it works."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from allstop.app import crew, work
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName
+from allstop.core.moves import Protection
+from allstop.core.retries import Backoff
+from allstop.core.specs import BoardSpec, Gate, Mode, ReviewMode, ReviewRule, Terms
+from allstop.settings import empty_gate
+from allstop.settings.detect import detect
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.settings.model import Agent
+
+VERIFICATION_EMPTY = empty_gate.CODE
+
+N = TypeVar("N", int, float)
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """Something people should know."""
+
+    text: str
+    code: str = ""
+    indicator: str = ""  # the short form, for a place that stays in sight
+
+
+def board_spec(
+    house: House,
+    *,
+    mode: Mode | None = None,
+    slots: int | None = None,
+    count: int | None = None,
+    until: datetime | None = None,
+    agents: tuple[AgentName, ...] | None = None,
+) -> BoardSpec:
+    """What isn't given is what the settings say.
+
+    Raises:
+        AllstopError: the settings demand what they don't name: an agent, a branch, a check.
+    """
+    settings = house.settings
+    loop = settings.loop
+    return BoardSpec(
+        target=work.target(house),
+        agents=crew.chosen(house) if agents is None else agents,
+        terms={AgentName(name): terms(house, agent) for name, agent in settings.agents.items()},
+        mode=mode or Mode(loop.mode.value),
+        slots=slots or loop.max_parallel,
+        gate=gate(house),
+        merge=settings.merge.enabled,
+        conflicts=settings.merge.max_conflict_attempts,
+        review=ReviewMode(settings.review.mode.value),
+        review_rules=tuple(
+            ReviewRule(tag=tag, mode=ReviewMode(rule.value))
+            for tag, rule in settings.review.rules.items()
+        ),
+        errors=loop.max_consecutive_errors,
+        iterations=loop.max_iterations,
+        attempt_s=60.0 * loop.timeout_minutes,
+        stuck_after=loop.stuck_threshold,
+        backoff=backoff(house),
+        limits=attempt_limits(house),
+        count=count,
+        until=until,
+    )
+
+
+def terms(house: House, agent: Agent) -> Terms:
+    loop = house.settings.loop
+    return Terms(
+        done=agent.done.value,
+        turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
+        idle_s=float(agent.idle_seconds or loop.idle_seconds),
+        max_tokens=agent.max_tokens_per_call,
+    )
+
+
+def gate(house: House) -> Gate:
+    verification = house.settings.verification
+    if verification.required and not verification.commands:
+        raise AllstopError(
+            "no verification commands are configured, and [verification] required = true",
+            "add [[verification.commands]] to allstop.toml, or set required = false",
+        )
+    return Gate(
+        checks=work.checks(house),
+        keep_going=verification.keep_going,
+        protected=verification.protected,
+        protection=Protection(verification.protection.value),
+    )
+
+
+def backoff(house: House) -> Backoff:
+    retry = house.settings.retry
+    return Backoff(
+        first_s=retry.base_ms / 1000,
+        factor=retry.factor,
+        jitter=retry.jitter,
+        retries=retry.max_retries,
+    )
+
+
+def attempt_limits(house: House) -> Limits:
+    """An attempt is a run, and part of a task: what is allowed to either holds for it."""
+    run, task = house.settings.budget, house.settings.budget.task
+    cost_usd = _least(run.cost_usd, task.cost_usd)
+    minutes = _least(run.minutes, task.minutes)
+    return Limits(
+        turns=_least(run.turns, task.turns),
+        tokens=_least(run.tokens, task.tokens),
+        cost_microusd=None if cost_usd is None else int(cost_usd * 1_000_000),
+        time_s=None if minutes is None else minutes * 60.0,
+        at_limit=AtLimit(run.at_limit.value),
+    )
+
+
+def _least(one: N | None, other: N | None) -> N | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+def hooks(house: House) -> dict[str, str]:
+    """The commands of [hooks] that are in force, by the hook's name."""
+    found = asdict(house.settings.hooks)
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def noted(house: House) -> list[Note]:
+    """In the order they matter."""
+    found = [Note(text=each) for each in house.loaded.notes]
+    if not house.settings.verification.commands:
+        checks = detect(house.repository, house.environment).checks
+        found.append(
+            Note(
+                text=empty_gate.warning(checks),
+                code=empty_gate.CODE,
+                indicator=empty_gate.INDICATOR,
+            )
+        )
+    return found
+
+
+def notes(house: House) -> list[str]:
+    return [note.text for note in noted(house)]

@@ -1,0 +1,35 @@
+"""What is said where no verification command is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import json
+
+from allstop.settings.ecosystems import ProposedCheck
+
+CODE = "VERIFICATION_EMPTY"
+INDICATOR = "No verification configured"
+
+WARNING = (
+    "Warning: No verification commands configured",
+    "",
+    "Tasks will complete on COMPLETE signal without validation.",
+    "Consider adding verification commands to ensure code quality.",
+)
+
+_EXAMPLE = ("npm test", "npm run typecheck")
+
+
+def warning(found: Iterable[ProposedCheck] = ()) -> str:
+    """The whole of it, with what would suit this repository."""
+    commands = [check.run for check in found] or list(_EXAMPLE)
+    listed = ", ".join(json.encode(command).decode() for command in commands)
+    lines = (
+        *WARNING,
+        "",
+        "Suggestion: Add to allstop.toml:",
+        "  [verification]",
+        f"  commands = [{listed}]",
+    )
+    return "\n".join(lines)
