@@ -9,6 +9,7 @@ from random import Random
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 from msgspec.structs import fields, replace
 
 from allstop.core import run as runs
@@ -16,6 +17,8 @@ from allstop.core.commands import Command
 from allstop.core.events import (
     Asked,
     ChildClosed,
+    ChildWaited,
+    ChildWentOn,
     Closed,
     Commanded,
     Event,
@@ -33,6 +36,8 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finish,
+    Integrated,
+    Landed,
     Result,
     Spawn,
     Spawned,
@@ -41,6 +46,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
     on_record,
 )
+from core import boards_by_chance
 from scenarios import SCENARIOS, some_limits
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,6 +65,7 @@ LEAVES = {
     datetime: st.timedeltas(timedelta(), timedelta(days=9999)).map(lambda since: NOW + since),
     object: JSON,
     type(None): st.none(),
+    UnsetType: st.just(UNSET),
 }
 WORDS = ("", "a", "b", "c0", "x/c1", "two words", "\x1b[31m", "\u202e", "é 日本", "\n")
 SAYINGS = (
@@ -107,6 +114,8 @@ FITTING = [  # what agents and the world come back with, more often than not
     ChecksDone(),
     ChecksDone(results=(CheckResult(name="t", run="t", passed=False, code=1, output="no"),)),
     Delivered(branch="b", commit="c"),
+    Integrated(tip="t", commit="m", tree="tree"),
+    Landed(commit="m"),
     *(Failed(kind=kind) for kind in FailureKind),
 ]
 
@@ -138,16 +147,16 @@ def history(kind, seed, steps):
 
 def _next_events(chance, pilot, state, at):
     if chance.random() < 0.4:
-        return [Commanded(at=at, command=any_of(chance, Command))]
+        return [Commanded(at=at, command=_some_command(chance, state))]
     if state.open_move is not None:
         return [_during(chance, state.open_move.id, at)]
     move = runs.choose(pilot, state, at)
     number = state.moves + 1
     match move:
         case Wait():
-            return [replace(any_of(chance, ChildClosed), at=at)]
-        case Finish(outcome=outcome, note=note):
-            return [Closed(at=at, outcome=outcome, note=note)]
+            return [_of_a_child(chance, state, at)]
+        case Finish(outcome=outcome, note=note, facts=facts):
+            return [Closed(at=at, outcome=outcome, note=note, facts=facts)]
         case Spawn(ref=ref):
             return [
                 MoveStarted(at=at, id=number, move=move),
@@ -155,6 +164,21 @@ def _next_events(chance, pilot, state, at):
             ]
         case _:
             return [MoveStarted(at=at, id=number, move=on_record(move))]
+
+
+def _some_command(chance, state):
+    board = getattr(state.pilot, "board", None)
+    if board is not None and chance.random() < 0.9:  # what a board can make something of
+        return boards_by_chance.some_command(chance, board)
+    return any_of(chance, Command)
+
+
+def _of_a_child(chance, state, at):
+    """Some child of its own, or another that nobody knows."""
+    event = any_of(chance, ChildClosed | ChildClosed | ChildWaited | ChildWentOn)
+    known = list(getattr(state.pilot, "refs", ()))
+    ref = chance.choice(known) if known and chance.random() < 0.9 else event.ref
+    return replace(event, at=at, ref=ref)
 
 
 def _during(chance, move_id, at):
@@ -199,4 +223,5 @@ _BY_CHANCE = {
     datetime: lambda chance: NOW + timedelta(seconds=chance.randint(-1000, 9000)),
     object: lambda chance: chance.choice([None, 1, "x", [1, "y"], {"z": None}]),
     type(None): lambda chance: None,
+    UnsetType: lambda chance: UNSET,
 }

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.run import Pilot
+from allstop.pilots.board import BoardPilot
+from allstop.pilots.merge import MergePilot
 from allstop.pilots.task import TaskPilot
 from fleet_pilot import FleetPilot
 
@@ -52,7 +54,46 @@ def fleet_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     }
 
 
+def board_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    """Where the work is merged to a branch of its own name, so that boards don't meet."""
+    return {
+        "target": f"main-of-{name}",
+        "agents": chance.sample(list(agents), chance.randint(1, min(3, len(agents)))),
+        "terms": {agent: {"max_tokens": TOKENS_A_TURN, "turn_s": 900.0} for agent in agents},
+        "mode": chance.choice(["autopilot", "autopilot", "semi"]),
+        "slots": chance.randint(1, 3),
+        "gate": {"checks": some_checks(chance)},
+        "merge": chance.random() < 0.8,
+        "conflicts": chance.randint(0, 2),
+        "review": chance.choice(["skip", "skip", "auto", "batch"]),
+        "review_rules": [{"tag": "critical", "mode": "per-task"}],
+        "errors": chance.choice([0, 1, 3]),
+        "iterations": chance.randint(2, 15),
+        "attempt_s": chance.choice([600.0, 3600.0]),
+    }
+
+
+def merge_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    spec: Spec = {
+        "task": name,
+        "target": "main",
+        "message": f"Merge {name}",
+        "gate": {"checks": some_checks(chance)},
+        "verified": chance.choice(["", "tree"]),
+    }
+    return {**spec, "revert": "c"} if chance.random() < 0.3 else spec
+
+
+def some_checks(chance: Random) -> list[Spec]:
+    return [
+        {"name": f"check {n}", "run": f"make {n}", "required": chance.random() < 0.8}
+        for n in range(chance.randint(0, 2))
+    ]
+
+
 SCENARIOS: Mapping[str, Scenario] = {
+    "board": Scenario(BoardPilot(), board_spec),
+    "merge": Scenario(MergePilot(), merge_spec),
     "task": Scenario(TaskPilot(), task_spec),
     "fleet": Scenario(FleetPilot(), fleet_spec),
 }

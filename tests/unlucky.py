@@ -6,7 +6,14 @@ from allstop.adapters.journals.memory import MemoryJournal
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
-from allstop.core.moves import CheckResult, Delivered
+from allstop.core.moves import (
+    CheckResult,
+    Delivered,
+    Failed,
+    FailureKind,
+    Integrated,
+    Landed,
+)
 from allstop.ports import Entry, StoreFullError
 from allstop.testing.clock import LoopClock
 from world import PaperWorkspaces
@@ -188,3 +195,45 @@ class SecondTimeChecks:
         await anyio.sleep(1)
         passed = self._workspaces.commits[place.workspace.rpartition("/")[2]] >= 2
         return CheckResult(name=check.name, run=check.run, passed=passed, code=0 if passed else 1)
+
+
+class MergingWorkspaces(PaperWorkspaces):
+    """Takes its time and looks first, as git can; some work fits only once it was done again."""
+
+    def __init__(self, fits_after=None):
+        super().__init__()
+        self.fits_after = fits_after or {}  # workspaces, and how many commits they need to fit
+        self.merged = []  # a workspace, each time its work came into a target
+        self.reverted = []
+        self.takes_s = 1.0
+        self._within = {}  # what each commit of a target has of each workspace
+
+    async def integrate(self, workspace, target, message, label):
+        await anyio.sleep(self.takes_s)
+        tip, commits = self.tips.get(target, "base"), self.commits.get(workspace, 0)
+        within = self._within.get(tip, {})
+        if within.get(workspace) == commits:
+            return Integrated(tip=tip, commit=tip, tree=f"tree of {tip}")
+        if commits < self.fits_after.get(workspace, 0):
+            return Failed(kind=FailureKind.CONFLICT, message="same.txt")
+        made = f"{tip}+{workspace}.{commits}"
+        self._within[made] = {**within, workspace: commits}
+        return Integrated(tip=tip, commit=made, tree=f"tree of {made}")
+
+    async def revert(self, commit, target, message):
+        await anyio.sleep(self.takes_s)
+        tip = self.tips[target]
+        made = f"{tip}-({commit})"
+        workspace = commit.rpartition("+")[2].partition(".")[0]
+        self._within[made] = {k: v for k, v in self._within[tip].items() if k != workspace}
+        return Integrated(tip=tip, commit=made, tree=f"tree of {made}")
+
+    async def land(self, target, tip, commit):
+        await anyio.sleep(self.takes_s)
+        landed = await super().land(target, tip, commit)
+        if isinstance(landed, Landed) and len(self.landed) > len(self.merged) + len(self.reverted):
+            is_revert = commit.endswith(")")
+            name = commit.rpartition("+")[2].partition(".")[0]
+            (self.reverted if is_revert else self.merged).append(name)
+        await anyio.sleep(self.takes_s)
+        return landed

@@ -6,8 +6,17 @@ from typing import NamedTuple
 import anyio
 
 from allstop.core.brakes import Tally
-from allstop.core.events import ChildClosed, Closed, MoveEnded, MoveStarted, Opened
-from allstop.core.moves import Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    MoveEnded,
+    MoveStarted,
+    Opened,
+    ThreadOpened,
+)
+from allstop.core.ids import HELM
+from allstop.core.moves import OURS, Failed, Item, Outcome, Spawn, TurnDone, Usage
 from allstop.core.receipts import differences
 from allstop.pilots import PILOTS
 from allstop.ports import Abilities
@@ -109,3 +118,18 @@ async def assert_children_add_up(world, root, voyage):
         total = total.plus((await world.state(f"{root}/{ref}")).tally)
     tally = (await world.state(root)).tally
     assert (tally.turns, tally.tokens) == (total.turns, total.tokens)
+
+
+def assert_nothing_began_and_no_word_counted(journal):
+    """Looks at everything that was written to the runs that were told, from the stop on."""
+    stopped = {entry.run for entry in journal.writes[journal.stopped_at][1]}
+    for _, entries in journal.writes[journal.stopped_at + 1 :]:
+        for run, event in entries:
+            if run == HELM or not (HELM in stopped or run in stopped):
+                continue
+            assert not isinstance(event, MoveStarted | ThreadOpened | Asked), (run, event)
+            if isinstance(event, MoveEnded):
+                assert isinstance(event.result, Failed), (run, event)
+                assert event.result.kind in OURS
+            if isinstance(event, Opened):
+                assert run not in stopped, "a child was born after the stop"

@@ -14,7 +14,10 @@ from allstop.core.moves import (
     CheckResult,
     Delivered,
     Failed,
+    FailureKind,
+    Integrated,
     Item,
+    Landed,
     TakeTurn,
     TurnDone,
     Usage,
@@ -23,7 +26,7 @@ from allstop.core.moves import (
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Abilities, Box, Isolation, Live
+from allstop.ports import Abilities, Box, Candidate, Isolation, Live
 from allstop.testing.clock import LoopClock
 
 DONE = "<promise>COMPLETE</promise>"
@@ -97,13 +100,15 @@ class PaperWorkspaces:
         self.opened = {}
         self.commits = {}
         self.delivered = {}
+        self.tips = {}
+        self.landed = []
         self.trouble = {}
 
-    async def open(self, workspace, target, label):
+    async def open(self, workspace, target, label, *, onto="", stash=False):
         if self.trouble.get("open"):
             return self.trouble["open"].pop(0)
         self.opened[workspace] = target
-        return WorkspaceOpen(base="base")
+        return WorkspaceOpen(base="base", conflicts=("same.txt",) if onto else (), stashed=stash)
 
     def place(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
@@ -112,8 +117,35 @@ class PaperWorkspaces:
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
         return Change(head=f"c{number}", commits=number, files=1)
 
-    async def candidate(self, workspace, label):
-        return Box(home="/clean", workspace=f"/clean/{workspace}")
+    async def candidate(self, workspace, label, *, commit="", restore=()):
+        box = Box(home="/clean", workspace=f"/clean/{workspace}")
+        made = commit or f"{workspace}-{self.commits.get(workspace, 0)}"
+        return Candidate(box, "base", made, f"tree of {made}")
+
+    async def changes(self, candidate):
+        return ()
+
+    async def integrate(self, workspace, target, message, label):
+        if self.trouble.get("integrate"):
+            return self.trouble["integrate"].pop(0)
+        tip = self.tips.get(target, "base")
+        made = f"{tip}+{workspace}"
+        return Integrated(tip=tip, commit=made, tree=f"tree of {made}")
+
+    async def revert(self, commit, target, message):
+        tip = self.tips[target]
+        return Integrated(tip=tip, commit=f"{tip}-{commit}", tree=f"tree of {tip}-{commit}")
+
+    async def land(self, target, tip, commit):
+        if self.trouble.get("land"):
+            return self.trouble["land"].pop(0)
+        if commit in self.landed:
+            return Landed(commit=commit)
+        if self.tips.get(target, "base") != tip:
+            return Failed(kind=FailureKind.MOVED)
+        self.tips[target] = commit
+        self.landed.append(commit)
+        return Landed(commit=commit)
 
     async def deliver(self, workspace, branch, label):
         assert branch not in self.delivered, "delivered twice"

@@ -83,6 +83,8 @@ def test_tags_are_distinct_and_never_change():
     assert tags == {
         "asked",
         "child_closed",
+        "child_waited",
+        "child_went_on",
         "closed",
         "commanded",
         "halted",
@@ -91,6 +93,7 @@ def test_tags_are_distinct_and_never_change():
         "noted",
         "opened",
         "thread_opened",
+        "waited",
     }
 
 

@@ -8,14 +8,17 @@ from msgspec.structs import replace
 from allstop.core.brakes import Limits
 from allstop.core.events import Closed, MoveEnded, MoveStarted, Opened
 from allstop.core.moves import (
+    Change,
     Failed,
     FailureKind,
     Finish,
+    OpenWorkspace,
     Outcome,
     Prompt,
     RunChecks,
     TakeTurn,
     TurnDone,
+    WorkspaceOpen,
 )
 from allstop.core.receipts import differences, receipts
 from histories import NOW, histories
@@ -35,7 +38,9 @@ def test_q20_replaying_any_recorded_run_gives_byte_equal_decisions(events):
     written = receipts(pilot_of(events), events)
 
     recorded = [
-        Finish(outcome=event.outcome, note=event.note) if isinstance(event, Closed) else event.move
+        Finish(outcome=event.outcome, note=event.note, facts=event.facts)
+        if isinstance(event, Closed)
+        else event.move
         for event in decisions(events)
     ]
     assert differences(pilot_of(events), events) == []
@@ -149,3 +154,37 @@ def test_checks_and_turns_are_decisions_alike():
 
     assert isinstance(move, RunChecks)
     assert [type(r.move) for r in receipts(pilot, record)] == [TakeTurn, RunChecks]
+
+
+def finished_record(facts):
+    record = task_record(
+        WorkspaceOpen(base="c0"),
+        TurnDone(text="<promise>COMPLETE</promise>", change=Change(head="c1", commits=1, files=1)),
+        target="main",
+    )
+    return [*record, Closed(at=NOW, outcome=Outcome.DONE, facts=facts)]
+
+
+def test_q20_a_record_from_before_facts_were_kept_decides_as_it_did():
+    assert differences(SCENARIOS["task"].pilot, finished_record({})) == []
+
+
+def test_q20_facts_that_were_changed_afterwards_are_reported():
+    honest = {"commit": "c1", "tree": "", "clean": "yes"}
+
+    assert differences(SCENARIOS["task"].pilot, finished_record(honest)) == []
+    forged = finished_record({**honest, "tree": "another"})
+    assert [d.seq for d in differences(SCENARIOS["task"].pilot, forged)] == [len(forged)]
+
+
+def test_q20_a_record_from_before_work_was_stashed_decides_as_it_did():
+    record = task_record(
+        WorkspaceOpen(base="c0"), Failed(kind=FailureKind.CANCELLED), target="main"
+    )
+    reopened = MoveStarted(at=NOW, id=3, move=OpenWorkspace(workspace="t", target="main"))
+    stashing = replace(reopened, move=replace(reopened.move, stash=True))
+
+    for event in (reopened, stashing):
+        assert differences(SCENARIOS["task"].pilot, [*record, event]) == []
+    elsewhere = replace(reopened, move=replace(reopened.move, target="other"))
+    assert len(differences(SCENARIOS["task"].pilot, [*record, elsewhere])) == 1

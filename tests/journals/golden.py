@@ -1,6 +1,6 @@
 """Makes journals to keep: once committed they are never made again, only more are added.
 
-PYTHONPATH=tests .venv/bin/python -m journals.golden tests/journals/v1
+PYTHONPATH=tests .venv/bin/python -m journals.golden tests/journals/v2 board
 """
 
 import sys
@@ -11,13 +11,15 @@ import msgspec
 import trio
 import trio.testing
 
+from allstop.adapters.journals.memory import MemoryJournal
 from allstop.core.approvals import Ask, Decision, Rule
-from allstop.core.commands import Answer, Permit, Resume, Say
+from allstop.core.commands import Answer, Permit, Resume, Retry, RollBack, Say
 from allstop.core.events import Opened
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item
 from allstop.ports import Entry
 from allstop.testing.clock import EPOCH
+from boarding import at_sea, board_spec, person
 from world import DONE, World, task
 
 
@@ -64,22 +66,42 @@ async def asked(world):
         await engine.rested("t")
 
 
+async def board(world):
+    """Tasks that need each other, fail their checks, ask, don't fit; a stop, and a rollback."""
+    async with world.running() as engine:
+        await engine.open("board", "board", board_spec(slots=2))
+        with anyio.move_on_after(9):
+            await person(world, engine)
+        await engine.allstop(by="test")
+        await engine.command(HELM, Resume())
+        await person(world, engine)
+        await engine.command("board", RollBack(task="b"))
+        await anyio.sleep(60)
+        await engine.command("board", Retry(task="b", text="once more"))
+        await anyio.sleep(600)
+
+
+STORIES = {story.__name__: story for story in (finished, stopped, asked, board)}
+
+
 async def record(story):
-    world = World()
+    world = at_sea(MemoryJournal()) if story is board else World()
     await story(world)
-    return {run: await world.events(run) for run in ("t", HELM)}
+    runs = [head.run for head in await world.journal.heads()]
+    return {run: await world.events(run) for run in (*runs, HELM)}
 
 
-def main(folder):
-    for story in (finished, stopped, asked):
+def main(folder, names):
+    for name in names:
         clock = trio.testing.MockClock(autojump_threshold=0)
-        for run, events in trio.run(record, story, clock=clock).items():
+        for run, events in trio.run(record, STORIES[name], clock=clock).items():
             if events:
                 lines = b"".join(msgspec.json.encode(event) + b"\n" for event in events)
-                (folder / f"{story.__name__}.{run}.jsonl").write_bytes(lines)
+                with (folder / f"{name}.{run.replace('/', '~')}.jsonl").open("xb") as file:
+                    file.write(lines)
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    target.mkdir(parents=True)
-    main(target)
+    target.mkdir(parents=True, exist_ok=True)
+    main(target, sys.argv[2:])

@@ -1,8 +1,9 @@
 """Makes a line for every kind of event, move, result, command, failure and outcome there is.
 
-PYTHONPATH=tests .venv/bin/python -m journals.vocabulary tests/journals/words/v1.jsonl
+PYTHONPATH=tests .venv/bin/python -m journals.vocabulary tests/journals/words/v2.jsonl
 
-Once a version is released its file is never made again; one that adds words gets its own.
+Once a version is released its file is never made again; one that adds words gets its own, with
+those that no file next to it has.
 """
 
 import sys
@@ -13,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 
 import msgspec
+from msgspec import UnsetType
 from msgspec.structs import fields
 
 from allstop.core.brakes import Tally
@@ -44,7 +46,9 @@ def full(kind, default=None):
         return full(kind.__supertype__)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return full(next(one for one in inner if one is not type(None)))
+        return full(next(one for one in inner if one not in (type(None), UnsetType)))
+    if origin is typing.Literal:
+        return next(one for one in inner if one != default)
     if origin is tuple:
         return (full(inner[0]),)
     if origin is dict:
@@ -55,6 +59,10 @@ def full(kind, default=None):
 
 
 if __name__ == "__main__":
-    lines = b"".join(msgspec.json.encode(event) + b"\n" for event in every_word())
-    with Path(sys.argv[1]).open("xb") as file:
-        file.write(lines)
+    target = Path(sys.argv[1])
+    known = {
+        line for file in target.parent.glob("*.jsonl") for line in file.read_bytes().splitlines()
+    }
+    lines = dict.fromkeys(msgspec.json.encode(event) for event in every_word())
+    with target.open("xb") as file:
+        file.writelines(line + b"\n" for line in lines if line not in known)

@@ -6,36 +6,18 @@ import anyio
 import pytest
 
 from allstop.core.commands import Resume
-from allstop.core.events import (
-    Asked,
-    Halted,
-    MoveEnded,
-    MoveStarted,
-    Opened,
-    ThreadOpened,
-)
+from allstop.core.events import Halted
 from allstop.core.ids import HELM
-from allstop.core.moves import OURS, Failed
 from allstop.loop.steps import Parked
 from unlucky import RacingJournal
-from voyages import VOYAGES, assert_arrived, seaworthy
+from voyages import (
+    VOYAGES,
+    assert_arrived,
+    assert_nothing_began_and_no_word_counted,
+    seaworthy,
+)
 
 LONG_S = 3600.0
-
-
-def assert_nothing_began_and_no_word_counted(journal):
-    """Looks at everything that was written to the runs that were told, from the stop on."""
-    stopped = {entry.run for entry in journal.writes[journal.stopped_at][1]}
-    for _, entries in journal.writes[journal.stopped_at + 1 :]:
-        for run, event in entries:
-            if run == HELM or not (HELM in stopped or run in stopped):
-                continue
-            assert not isinstance(event, MoveStarted | ThreadOpened | Asked), (run, event)
-            if isinstance(event, MoveEnded):
-                assert isinstance(event.result, Failed), (run, event)
-                assert event.result.kind in OURS
-            if isinstance(event, Opened):
-                assert run not in stopped, "a child was born after the stop"
 
 
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])

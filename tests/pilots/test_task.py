@@ -36,7 +36,8 @@ COMPLETE = "<promise>COMPLETE</promise>"
 WORK = Change(head="c1", commits=1, files=2)
 NO_WORK = Change(head="c0")
 TESTS = {"name": "Tests", "run": "pytest -q"}
-DONE = Finish(outcome=Outcome.DONE)
+DONE = Finish(outcome=Outcome.DONE)  # without a repository there is nothing more to say
+VERIFIED = Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
 FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 
@@ -93,12 +94,12 @@ def test_complete_with_work_is_checked_and_brought_home_and_done():
         checks=(Check(name="Tests", run="pytest -q"),), workspace="t"
     )
     assert flight.back(ChecksDone()) == Deliver(workspace="t", branch="allstop/t")
-    assert flight.back(Delivered(branch="allstop/t", commit="c1")) == DONE
+    assert flight.back(Delivered(branch="allstop/t", commit="c1")) == VERIFIED
 
 
 def test_complete_without_checks_or_branch_is_done_at_once():
     assert fly().back(said(COMPLETE)) == DONE
-    assert fly_in_a_workspace().back(said(COMPLETE, WORK)) == DONE
+    assert fly_in_a_workspace().back(said(COMPLETE, WORK)) == VERIFIED
 
 
 def test_a_turn_goes_on_in_the_same_conversation():
@@ -140,7 +141,7 @@ def test_work_of_an_earlier_turn_counts_for_a_later_complete():
     flight = fly_in_a_workspace()
     flight.back(said("half", WORK))
 
-    assert flight.back(said(COMPLETE)) == DONE
+    assert flight.back(said(COMPLETE)) == VERIFIED
 
 
 def test_b7_failed_checks_come_back_with_command_exit_code_and_end_of_output():
@@ -171,7 +172,7 @@ def test_a_check_that_is_not_required_fails_nobody():
     flight.back(said(COMPLETE, WORK))
     bad = CheckResult(name="Lint", run="lint", passed=False, required=False, code=1)
 
-    assert flight.back(ChecksDone(results=(bad,))) == DONE
+    assert flight.back(ChecksDone(results=(bad,))) == VERIFIED
 
 
 def test_the_failure_is_told_once_and_not_in_the_turn_after_it():
@@ -262,7 +263,7 @@ def test_the_last_iteration_may_still_complete():
     flight = fly_in_a_workspace(iterations=1, checks=[TESTS])
 
     assert isinstance(flight.back(said(COMPLETE, WORK)), RunChecks)
-    assert flight.back(ChecksDone()) == DONE
+    assert flight.back(ChecksDone()) == VERIFIED
 
 
 def test_failed_checks_after_the_last_iteration_are_the_end():
@@ -286,9 +287,11 @@ def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
 ENDS = {
     FailureKind.AUTH: Outcome.FAILED,
     FailureKind.BAD_REQUEST: Outcome.FAILED,
+    FailureKind.BUSY: Outcome.FAILED,
     FailureKind.CONFLICT: Outcome.FAILED,
     FailureKind.CONTEXT: Outcome.FAILED,
     FailureKind.EXITED: Outcome.FAILED,
+    FailureKind.MOVED: Outcome.FAILED,
     FailureKind.TIMED_OUT: Outcome.TIMED_OUT,
     FailureKind.UNSAFE: Outcome.FAILED,
 }

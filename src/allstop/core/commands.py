@@ -7,6 +7,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from allstop.core.brakes import Limits
+from allstop.core.ids import AgentName
+from allstop.core.specs import BoardSpec, Mode
+from allstop.core.tasks import Changes, NewTask
 
 
 class _Command(
@@ -44,11 +47,80 @@ class Abort(_Command, frozen=True, tag="abort"):
 
 
 class Retry(_Command, frozen=True, tag="retry"):
-    pass
+    """Try again now: what waits to be tried again, or a board's task that ended."""
+
+    task: str = ""
+    text: str = ""  # for its agent
 
 
 class Skip(_Command, frozen=True, tag="skip"):
-    pass
+    """Go on as if a board's task were done."""
+
+    task: str = ""
+
+
+class AddTasks(_Command, frozen=True, tag="add_tasks"):
+    """Each after those it needs."""
+
+    tasks: tuple[NewTask, ...]
+
+
+class EditTask(_Command, frozen=True, tag="edit_task"):
+    task: str
+    changes: Changes
+
+
+class RemoveTask(_Command, frozen=True, tag="remove_task"):
+    """Nobody will do it; its record stays."""
+
+    task: str
+
+
+class Pin(_Command, frozen=True, tag="pin"):
+    """Put a task in front of all scores, or take it back."""
+
+    task: str
+    on: bool = True
+
+
+class Assign(_Command, frozen=True, tag="assign"):
+    """Start this one, whatever the mode."""
+
+    task: str
+    agent: AgentName | None = None
+
+
+class Approve(_Command, frozen=True, tag="approve"):
+    task: str
+
+
+class Redo(_Command, frozen=True, tag="redo"):
+    """Back to the agent, with a comment."""
+
+    task: str
+    text: str
+
+
+class Reject(_Command, frozen=True, tag="reject"):
+    """The work is kept, but nobody will merge it."""
+
+    task: str
+
+
+class RollBack(_Command, frozen=True, tag="roll_back"):
+    """Take a task's work out of the target; the task is pending again."""
+
+    task: str
+
+
+class SetMode(_Command, frozen=True, tag="set_mode"):
+    mode: Mode
+
+
+class Equip(_Command, frozen=True, tag="equip"):
+    """How a board works from now on."""
+
+    spec: BoardSpec
 
 
 class Answer(_Command, frozen=True, tag="answer"):
@@ -70,8 +142,35 @@ class Raise(_Command, frozen=True, tag="raise"):
     limits: Limits
 
 
+TaskCommand: TypeAlias = (
+    AddTasks
+    | EditTask
+    | RemoveTask
+    | Pin
+    | Assign
+    | Retry
+    | Skip
+    | Approve
+    | Redo
+    | Reject
+    | RollBack
+)
+"""What a board is told of one task."""
+
 Command: TypeAlias = (
-    Say | Pause | Resume | Freeze | Thaw | Allstop | Abort | Retry | Skip | Answer | Permit | Raise
+    Say
+    | Pause
+    | Resume
+    | Freeze
+    | Thaw
+    | Allstop
+    | Abort
+    | Answer
+    | Permit
+    | Raise
+    | SetMode
+    | Equip
+    | TaskCommand
 )
 
 

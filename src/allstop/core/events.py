@@ -68,11 +68,32 @@ class ChildClosed(_Event, frozen=True, tag="child_closed"):
     outcome: Outcome
     tally: Tally
     note: str = ""
+    facts: dict[str, str] = {}
+
+
+class ChildWaited(_Event, frozen=True, tag="child_waited"):
+    """A child can't go on without a person."""
+
+    ref: str
+    run: RunId
+    reason: str
+
+
+class ChildWentOn(_Event, frozen=True, tag="child_went_on"):
+    ref: str
+    run: RunId
+
+
+class Waited(_Event, frozen=True, tag="waited"):
+    """The run can't go on without a person, and its parent was told."""
+
+    reason: str
 
 
 class Closed(_Event, frozen=True, tag="closed"):
     outcome: Outcome
     note: str = ""
+    facts: dict[str, str] = {}
 
 
 class Killed(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -102,6 +123,9 @@ Event: TypeAlias = (
     | MoveEnded
     | Commanded
     | ChildClosed
+    | ChildWaited
+    | ChildWentOn
+    | Waited
     | Closed
     | Halted
 )

@@ -13,6 +13,9 @@ WriteId = NewType("WriteId", str)
 HELM = RunId("helm")
 """The run that holds Allstop for all the others."""
 
+BOARD = RunId("board")
+"""The run of a repository's board."""
+
 
 def child_of(parent: RunId, ref: str) -> RunId:
     return RunId(f"{parent}/{ref}")

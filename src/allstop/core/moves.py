@@ -23,6 +23,8 @@ class Outcome(StrEnum):
     TIMED_OUT = "timed_out"  # its own limit of turns or time
     BRAKED = "braked"  # a budget
     ABORTED = "aborted"
+    CRASHED = "crashed"  # its agent died; nobody says it can't be done
+    CONFLICT = "conflict"  # it doesn't fit what others have done meanwhile
 
 
 class FailureKind(StrEnum):
@@ -45,6 +47,8 @@ class FailureKind(StrEnum):
     OUT_OF_BUDGET = "out_of_budget"
     UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
     CONFLICT = "conflict"
+    MOVED = "moved"  # the target branch is elsewhere by now
+    BUSY = "busy"  # somebody's uncommitted changes are in the way
 
 
 LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.OVERLOADED})
@@ -92,14 +96,29 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     max_tokens: int | None = None  # most that this turn may use; reserved before it starts
 
 
+class Protection(StrEnum):
+    """What happens when work changes a path that the gate stands on."""
+
+    REPORT = "report"
+    FAIL = "fail"
+    RESTORE = "restore"  # checks run with the target branch's version
+
+
 class RunChecks(_Move, frozen=True, tag="run_checks"):
     checks: tuple[Check, ...]
     workspace: str
+    commit: str = ""  # of a merge; "" is the workspace's last one
+    keep_going: bool = False  # after a required check has failed
+    protected: tuple[str, ...] = ()  # patterns of paths that the gate stands on
+    protection: Protection = Protection.REPORT
+    timeout_s: float | None = None  # for all of them together
 
 
 class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):
     workspace: str
     target: str
+    onto: str = ""  # a commit of the target to bring in; its conflicts are left in the files
+    stash: bool = False  # what a stop left uncommitted is put aside
 
 
 class Deliver(_Move, frozen=True, tag="deliver"):
@@ -107,6 +126,30 @@ class Deliver(_Move, frozen=True, tag="deliver"):
 
     workspace: str
     branch: str
+
+
+class Integrate(_Move, frozen=True, tag="integrate"):
+    """Merge the work with the tip of the target; no branch is moved and no tree touched."""
+
+    workspace: str
+    target: str
+    message: str
+
+
+class Revert(_Move, frozen=True, tag="revert"):
+    """Take a merge out of the target again, in a new commit; no branch is moved."""
+
+    commit: str
+    target: str
+    message: str
+
+
+class Land(_Move, frozen=True, tag="land"):
+    """Move the target to a commit made for it, if it is still where it was."""
+
+    target: str
+    tip: str  # where it was
+    commit: str
 
 
 class Spawn(_Move, frozen=True, tag="spawn"):
@@ -125,9 +168,10 @@ class Wait(_Move, frozen=True, tag="wait"):
 class Finish(_Move, frozen=True, tag="finish"):
     outcome: Outcome
     note: str = ""
+    facts: dict[str, str] = {}  # for whoever started it
 
 
-Work: TypeAlias = TakeTurn | RunChecks | OpenWorkspace | Deliver | Spawn
+Work: TypeAlias = TakeTurn | RunChecks | OpenWorkspace | Deliver | Integrate | Revert | Land | Spawn
 Move: TypeAlias = Work | Wait | Finish
 
 
@@ -175,6 +219,7 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     timed_out: bool = False
     seconds: float = 0.0
     output: str = ""  # its end
+    failed_before: bool = False  # on the target too, without the work
 
 
 class _Result(
@@ -190,16 +235,44 @@ class TurnDone(_Result, frozen=True, tag="turn_done"):
     change: Change | None = None
 
 
+class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Something about a change that a person should see."""
+
+    kind: str  # protected, deleted_test, skipped_test
+    path: str
+    text: str = ""
+    fatal: bool = False  # it fails the gate
+
+
 class ChecksDone(_Result, frozen=True, tag="checks_done"):
     results: tuple[CheckResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tree: str = ""  # what was checked, exactly
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
         return tuple(r for r in self.results if r.required and not r.passed)
 
+    @property
+    def passed(self) -> bool:
+        return not self.failed and not any(finding.fatal for finding in self.findings)
+
 
 class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):
     base: str  # the commit it starts from
+    conflicts: tuple[str, ...] = ()  # files with conflicts in them, of what was brought in
+    stashed: bool = False  # something was put aside
+    notes: tuple[str, ...] = ()  # what people should know of it
+
+
+class Integrated(_Result, frozen=True, tag="integrated"):
+    tip: str  # of the target, that it was merged with
+    commit: str  # the merge; the tip itself where there was nothing left to merge
+    tree: str
+
+
+class Landed(_Result, frozen=True, tag="landed"):
+    commit: str
 
 
 class Delivered(_Result, frozen=True, tag="delivered"):
@@ -219,4 +292,6 @@ class Failed(_Result, frozen=True, tag="failed"):
     change: Change | None = None
 
 
-Result: TypeAlias = TurnDone | ChecksDone | WorkspaceOpen | Delivered | Spawned | Failed
+Result: TypeAlias = (
+    TurnDone | ChecksDone | WorkspaceOpen | Delivered | Integrated | Landed | Spawned | Failed
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allstop.core.moves import CheckResult
+from allstop.core.moves import CheckResult, Finding
 from allstop.core.plain import ending
 
 SIGNALS = """\
@@ -31,9 +31,50 @@ def failed_checks(failed: Sequence[CheckResult]) -> str:
     )
 
 
+def failed_gate(failed: Sequence[CheckResult], findings: Sequence[Finding]) -> str:
+    parts = [failed_checks(failed)] if failed else []
+    return "\n\n".join([*parts, *_fatal(findings)])
+
+
+def failed_merge(failed: Sequence[CheckResult], findings: Sequence[Finding], target: str) -> str:
+    parts = [f"Your work does not pass once it is merged with what is new on {target}."]
+    return "\n\n".join([*parts, *map(_failed, failed), *_fatal(findings)])
+
+
+_FATAL = {"conflict_markers": "There are conflict markers in these files; resolve them:"}
+
+
+def _fatal(findings: Sequence[Finding]) -> list[str]:
+    """What fails the gate whatever the checks say, by kind."""
+    fatal = [finding for finding in findings if finding.fatal]
+    return [
+        "\n".join(
+            [
+                _FATAL.get(kind, "These files are protected; put them back as they were:"),
+                *(f"  {finding.path}" for finding in fatal if finding.kind == kind),
+            ]
+        )
+        for kind in dict.fromkeys(finding.kind for finding in fatal)
+    ]
+
+
+def conflicts(paths: Sequence[str]) -> str:
+    files = "\n".join(f"  {path}" for path in paths)
+    return (
+        "Others have changed the same places meanwhile. Their work has been merged into your"
+        f" clone; resolve the conflicts in these files, keep what both wanted:\n{files}"
+    )
+
+
+STASHED = (
+    "You were stopped in the middle of your work; what was not committed then is in `git stash`."
+)
+
+
 def _failed(result: CheckResult) -> str:
     how = "timed out" if result.timed_out else f"exit code {result.code}"
-    return f"$ {result.run}\n({how})\n{ending(result.output.strip(), OUTPUT_CHARS)}"
+    before = "; it fails without your work too" if result.failed_before else ""
+    return f"$ {result.run}\n({how}{before})\n{ending(result.output.strip(), OUTPUT_CHARS)}"
 
 
 NO_CHANGE = (

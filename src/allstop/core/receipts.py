@@ -8,12 +8,22 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core import brakes, run
 from allstop.core.brakes import Tally
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId
-from allstop.core.moves import Failed, Finish, Move, Result, Wait, Work, on_record
+from allstop.core.moves import (
+    Failed,
+    Finish,
+    Move,
+    OpenWorkspace,
+    Result,
+    Wait,
+    Work,
+    on_record,
+)
 from allstop.core.run import Pilot, RunState
 
 S = TypeVar("S")
@@ -72,6 +82,7 @@ def _receipt(
     recorded = _recorded(event)
     again = run.choose(pilot, state, event.at)
     again = again if isinstance(again, Wait | Finish) else on_record(again)
+    again = _as_then(again, recorded)
     same = msgspec.json.encode(again) == msgspec.json.encode(recorded)
     result = results.get(event.id) if isinstance(event, MoveStarted) else None
     return Receipt(
@@ -89,5 +100,16 @@ def _receipt(
 
 def _recorded(event: MoveStarted | Closed) -> Work | Finish:
     if isinstance(event, Closed):
-        return Finish(outcome=event.outcome, note=event.note)
+        return Finish(outcome=event.outcome, note=event.note, facts=event.facts)
     return event.move
+
+
+def _as_then(again: Move, recorded: Work | Finish) -> Move:
+    """What older versions did not write down is not held against their records."""
+    match again, recorded:
+        case Finish(), Finish() if not recorded.facts:
+            return replace(again, facts={})
+        case OpenWorkspace(), OpenWorkspace(stash=False):
+            return replace(again, stash=False)
+        case _:
+            return again

@@ -23,6 +23,7 @@ from allstop.core.events import (
     MoveStarted,
     Opened,
     ThreadOpened,
+    Waited,
 )
 from allstop.core.helm import Helm, Hold, held
 from allstop.core.ids import MoveId
@@ -84,6 +85,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     asks: dict[str, Ask] = {}  # waiting for a person
     permits: dict[str, bool] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
+    waits: str = ""  # what its parent was told that it waits for
 
 
 def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
@@ -162,7 +164,7 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
     match event:
         case MoveStarted(id=move_id, move=move, at=at):
             opened = OpenMove(id=move_id, move=move, started_at=at, stops=state.stops)
-            return replace(state, open_move=opened, moves=state.moves + 1)
+            return replace(state, open_move=opened, moves=state.moves + 1, waits="")
         case MoveEnded():
             return _move_ended(state, event)
         case ThreadOpened(thread=thread) if state.open_move is not None:
@@ -171,6 +173,8 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
             # an answer is for the question that was asked, not for the next one of that name
             permits = {k: v for k, v in state.permits.items() if k != ask.id}
             return replace(state, asks={**state.asks, ask.id: ask}, permits=permits)
+        case Waited(reason=reason):
+            return replace(state, waits=reason)
         case ChildClosed(tally=tally):
             return replace(state, tally=state.tally.plus(tally))
         case Closed():

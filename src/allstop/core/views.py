@@ -13,6 +13,8 @@ from allstop.core.commands import Answer, Permit, Raise, Say
 from allstop.core.events import (
     Asked,
     ChildClosed,
+    ChildWaited,
+    ChildWentOn,
     Closed,
     Commanded,
     Event,
@@ -22,6 +24,7 @@ from allstop.core.events import (
     Noted,
     Opened,
     ThreadOpened,
+    Waited,
 )
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import RunId
@@ -32,9 +35,14 @@ from allstop.core.moves import (
     Delivered,
     Failed,
     Finish,
+    Integrate,
+    Integrated,
+    Land,
+    Landed,
     Move,
     OpenWorkspace,
     Result,
+    Revert,
     RunChecks,
     Spawn,
     Spawned,
@@ -124,16 +132,24 @@ def _stricter(one: Hold, other: Hold) -> Hold:
     return max(one, other, key=order.index)
 
 
-def describe(move: Move) -> str:
+def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
     match move:
         case TakeTurn(agent=agent):
             return f"{agent} takes a turn"
+        case RunChecks(checks=()):
+            return "looks at what was changed"
         case RunChecks(checks=checks):
             return f"runs {', '.join(check.name for check in checks)}"
         case OpenWorkspace(target=target):
             return f"opens a workspace from {target}"
         case Deliver(branch=branch):
             return f"brings the work home to {branch}"
+        case Integrate(workspace=workspace, target=target):
+            return f"merges {workspace} with {target}"
+        case Revert(commit=commit, target=target):
+            return f"takes {commit[:10]} out of {target}"
+        case Land(target=target, commit=commit):
+            return f"moves {target} to {commit[:10]}"
         case Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
         case Wait(reason=reason):
@@ -147,12 +163,18 @@ def outcome_of(result: Result) -> str:
         case TurnDone(text=text, usage=usage, change=change):
             parts = [_words(text), _used(usage.tokens), _changed(change)]
             return " · ".join(part for part in parts if part)
+        case ChecksDone(results=(), passed=True):
+            return "no verification configured"
         case ChecksDone(results=results, failed=failed):
             return f"{len(results) - len(failed)} of {len(results)} passed"
         case WorkspaceOpen(base=base):
             return f"from commit {base[:10]}"
         case Delivered(branch=branch, commit=commit):
             return f"{branch} is at {commit[:10]}"
+        case Integrated(commit=commit, tip=tip):
+            return f"merged as {commit[:10]} onto {tip[:10]}"
+        case Landed(commit=commit):
+            return f"landed as {commit[:10]}"
         case Spawned(run=run):
             return f"started {run}"
         case Failed(kind=kind, message=message):
@@ -214,6 +236,12 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [
                 Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
             ]
+        case ChildWaited(run=run, reason=reason):
+            return [Line(at, "?", f"{run} waits: {one_line(reason)}")]
+        case ChildWentOn(run=run):
+            return [Line(at, "▶", f"{run} goes on")]
+        case Waited(reason=reason):
+            return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
         case Closed(outcome=outcome, note=note):
             return [
                 Line(at, "■", f"ended: {outcome}" + (f" ({one_line(note, 300)})" if note else ""))

@@ -30,6 +30,14 @@ class Berth:
             self.rested = anyio.Event()
         self.risen.set()
 
+    @property
+    def needs_a_person(self) -> bool:
+        """Whether it rests, and has heard everything there is to hear."""
+        at = self.resting
+        if at is None or self.drive.behind or self.bell.is_set():
+            return False
+        return isinstance(at, Outcome) or at.until is None or at.for_person
+
     def where(self) -> str:
         """For a receipt."""
         if self.resting is None:

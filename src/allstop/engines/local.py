@@ -20,6 +20,7 @@ from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.moves import Outcome
 from allstop.core.run import Pilot, RunState
 from allstop.engines.berth import Berth
+from allstop.engines.halting import Receipts
 from allstop.engines.saying import say
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
@@ -79,9 +80,10 @@ class LocalEngine:
         self._driven: Counter[RunId] = Counter()  # how many below each root
         self._claims: dict[RunId, AbstractContextManager[None]] = {}
         self._viewers: list[Show] = []
-        self._halted: dict[int, Halted] = {}
-        self._halts = anyio.Event()
+        self._receipts = Receipts()
         self._outcomes: dict[RunId, Outcome] = {}  # of the roots that are over
+        self._stir = anyio.Event()  # somebody came to rest
+        self._coming: set[RunId] = set()  # children that were born and are not driven yet
         self._group: TaskGroup | None = None
 
     @asynccontextmanager
@@ -188,10 +190,7 @@ class LocalEngine:
 
     async def halted(self) -> Halted:
         """The receipt of the latest Allstop that came while this was serving."""
-        stops = self._bridge.helm.stops
-        while not (done := [number for number in self._halted if number >= stops]):
-            await self._halts.wait()
-        return self._halted[min(done)]
+        return await self._receipts.after(self._bridge.helm.stops)
 
     async def rested(self, run: RunId) -> Parked | Outcome:
         """Wait until the run is over, or waits for something that only others can do."""
@@ -204,6 +203,12 @@ class LocalEngine:
             await berth.risen.wait()
         return self._outcomes[run]
 
+    async def idle(self) -> None:
+        """Wait until nothing goes on unless a person does something."""
+        while self._coming or not all(b.needs_a_person for b in self._berths.values()):
+            self._stir = anyio.Event()
+            await self._stir.wait()
+
     # --- hearing ---
 
     def _heard(self, run: RunId, seq: int) -> None:
@@ -214,6 +219,7 @@ class LocalEngine:
         berth = self._berths.get(run)
         if berth is None:
             if root_of(run) in self._claims and run != root_of(run):
+                self._coming.add(run)
                 self._group.start_soon(self._embark_and_start, run)
         elif berth.drive.hear(seq):
             self._call(berth)
@@ -264,9 +270,7 @@ class LocalEngine:
             runs={run: berth.where() for run, berth in self._berths.items()},
         )
         await self._insist(lambda: self._journal.append(Entry(HELM, halted)))
-        self._halted[stops] = halted
-        self._halts.set()
-        self._halts = anyio.Event()
+        self._receipts.add(stops, halted)
 
     async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
         """A store that takes nothing now is waited for."""
@@ -284,7 +288,11 @@ class LocalEngine:
     # --- driving ---
 
     async def _embark_and_start(self, run: RunId) -> None:
-        await self._start(await self._embark(run))
+        try:
+            await self._start(await self._embark(run))
+        finally:
+            self._coming.discard(run)
+            self._stir.set()
 
     async def _embark(self, run: RunId) -> Berth | None:
         """Make it ready to be driven; one that can't be driven is not the others' trouble."""
@@ -332,11 +340,13 @@ class LocalEngine:
                 ended = Parked(f"broken: {type(error).__name__}: {error}", for_person=True)
                 self._show(drive.run, Live("trouble", ended.reason))
                 berth.rest(ended)
+                self._stir.set()
                 await berth.bell.wait()  # what it can't take in stays unread: don't ask at once
                 continue
             if isinstance(ended, Outcome):
                 break
             berth.rest(ended)
+            self._stir.set()
             if not drive.behind:
                 await self._rest(berth, ended)
         if drive.state.closed is not None:
@@ -345,6 +355,7 @@ class LocalEngine:
                     await self._recall(other.drive.run, drive.run)
         self._disembark(drive.run, ended)
         berth.rest(ended)
+        self._stir.set()
 
     async def _rest(self, berth: Berth, parked: Parked) -> None:
         now = self._clock.now()

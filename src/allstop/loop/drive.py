@@ -16,7 +16,7 @@ from allstop.core import run as runs
 from allstop.core.approvals import Ask, Decision, judge
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
-from allstop.core.events import Asked, Closed, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
+from allstop.core.events import Asked, Event, MoveEnded, Noted, ThreadOpened
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
@@ -25,6 +25,7 @@ from allstop.loop.capacity import Place
 from allstop.loop.deck import Deck
 from allstop.loop.steps import (
     Again,
+    Driven,
     Page,
     Parked,
     Queue,
@@ -162,7 +163,7 @@ class Drive(Generic[S]):
                 return  # it may be our own: whoever writes looks again afterwards
             if record.seq <= self._seq:
                 continue  # folded while this was being read
-            if isinstance(record.event, MoveStarted | MoveEnded | Closed):
+            if isinstance(record.event, Driven):
                 raise SupersededError(self.run)
             self.state = runs.evolve(self._pilot, self.state, record.event)
             self._seq = record.seq

@@ -7,18 +7,16 @@ from typing import assert_never
 
 from msgspec.structs import replace as with_
 
-from allstop.core.approvals import Ask
 from allstop.core.ids import RunId
 from allstop.core.moves import (
-    Check,
-    CheckResult,
-    ChecksDone,
     Deliver,
     Failed,
     FailureKind,
-    Item,
+    Integrate,
+    Land,
     OpenWorkspace,
     Result,
+    Revert,
     RunChecks,
     Spawn,
     TakeTurn,
@@ -26,8 +24,10 @@ from allstop.core.moves import (
     Usage,
     Work,
 )
+from allstop.loop.checking import Checking
+from allstop.loop.heard import Heard
 from allstop.loop.patience import Patience
-from allstop.ports import Agents, Box, Checks, Launcher, Live, Turn, Watch, Workspaces
+from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
 
 class Hands:
@@ -40,7 +40,7 @@ class Hands:
         launcher: Launcher,
     ) -> None:
         self._agents = agents
-        self._checks = checks
+        self._checking = Checking(checks, workspaces)
         self._workspaces = workspaces
         self._launcher = launcher
         self._patience: dict[RunId, Patience] = {}
@@ -57,7 +57,7 @@ class Hands:
         result: Result | None = None
         try:
             with patience.scope:
-                result = await self._do(run, move, _Heard(watch, patience))
+                result = await self._do(run, move, Heard(watch, patience))
             if patience.ran_out and not patience.was_cut:
                 result = await self._after_time(run, move, patience, within_s)
         finally:
@@ -69,14 +69,24 @@ class Hands:
         if run in self._patience:
             self._patience[run].cut()
 
-    async def _do(self, run: RunId, move: Work, watch: _Heard) -> Result:
+    async def _do(self, run: RunId, move: Work, watch: Heard) -> Result:
         match move:
             case TakeTurn():
                 return await self._take_turn(run, move, watch)
             case RunChecks():
-                return await self._run_checks(run, move, watch)
+                return await self._checking.run(run, move, watch)
             case OpenWorkspace():
-                return await self._workspaces.open(move.workspace, move.target, run)
+                return await self._workspaces.open(
+                    move.workspace, move.target, run, onto=move.onto, stash=move.stash
+                )
+            case Integrate():
+                return await self._workspaces.integrate(
+                    move.workspace, move.target, move.message, run
+                )
+            case Revert():
+                return await self._workspaces.revert(move.commit, move.target, move.message)
+            case Land():
+                return await self._workspaces.land(move.target, move.tip, move.commit)
             case Deliver():
                 return await self._workspaces.deliver(move.workspace, move.branch, run)
             case Spawn():
@@ -108,7 +118,7 @@ class Hands:
         if held is not None:
             held.release()
 
-    async def _take_turn(self, run: RunId, move: TakeTurn, watch: _Heard) -> Result:
+    async def _take_turn(self, run: RunId, move: TakeTurn, watch: Heard) -> Result:
         if (agent := self._agents.get(move.agent)) is None:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"no agent named {move.agent!r}")
         turn = Turn(
@@ -132,54 +142,19 @@ class Hands:
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
 
-    async def _run_checks(self, run: RunId, move: RunChecks, watch: _Heard) -> Result:
-        place = await self._workspaces.candidate(move.workspace, run)
-        if isinstance(place, Failed):
-            return place
-        results: list[CheckResult] = []
-        for check in move.checks:
-            result = await self._run_check(run, check, place, watch)
-            results.append(result)
-            await watch.saw(Item(kind="check", text=verdict(result)))
-            if check.required and not result.passed:
-                break
-        return ChecksDone(results=tuple(results))
-
-    async def _run_check(self, run: RunId, check: Check, place: Box, watch: _Heard) -> CheckResult:
-        patience = Patience(check.timeout_s)
-        watch.patience.begin(patience)
-        result: CheckResult | None = None
-        with patience.scope:
-            result = await self._checks.run(check, place, run, watch.live)
-        watch.patience.inner = None
-        if result is not None:
-            return result
-        return CheckResult(
-            name=check.name,
-            run=check.run,
-            required=check.required,
-            passed=False,
-            timed_out=True,
-            seconds=check.timeout_s,
-            output=f"Command timed out after {check.timeout_s:g}s",
-        )
-
 
 def _patience_for(move: Work, within_s: float) -> Patience:
     if isinstance(move, TakeTurn):
         return Patience(min(move.timeout_s, within_s), move.idle_s)
+    if isinstance(move, RunChecks) and move.timeout_s is not None:
+        return Patience(min(move.timeout_s, within_s))
     return Patience(within_s)
 
 
-def verdict(result: CheckResult) -> str:
-    if result.passed:
-        return f"✓ {result.name} passed ({result.seconds:.0f}s)"
-    if result.timed_out:
-        return f"✗ {result.name} TIMEOUT ({result.seconds:.0f}s)"
-    return f"✗ {result.name} failed with exit code {result.code} ({result.seconds:.0f}s)"
-
-
 def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:
+    if isinstance(move, RunChecks) and move.timeout_s is not None and move.timeout_s <= within_s:
+        message = f"the checks were not done after {move.timeout_s:g} s"
+        return Failed(kind=FailureKind.TIMED_OUT, message=message)
     if not isinstance(move, TakeTurn):
         return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
     used = Usage(input=move.max_tokens or 0)  # nobody knows; what it may have used counts
@@ -189,29 +164,3 @@ def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:
     seconds = min(move.timeout_s, within_s)
     message = f"not done after {seconds:g} s"
     return Failed(kind=FailureKind.TIMED_OUT, message=message, usage=used)
-
-
-class _Heard:
-    """Passes on what an agent says; each word is a sign of life."""
-
-    def __init__(self, watch: Watch, patience: Patience) -> None:
-        self._watch = watch
-        self.patience = patience
-
-    def live(self, live: Live) -> None:
-        self.patience.touch()
-        self._watch.live(live)
-
-    async def opened(self, thread: str) -> None:
-        await self._watch.opened(thread)
-
-    async def saw(self, item: Item) -> None:
-        self.patience.touch()
-        await self._watch.saw(item)
-
-    async def ask(self, ask: Ask) -> bool:
-        self.patience.hold()  # a person's time to think is not the agent's silence
-        try:
-            return await self._watch.ask(ask)
-        finally:
-            self.patience.release()

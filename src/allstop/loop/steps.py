@@ -8,7 +8,17 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from allstop.core import run as runs
 from allstop.core.brakes import Limits, Tally
 from allstop.core.budget import UNCAPPED, Amount, Cap
-from allstop.core.events import ChildClosed, Closed, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.events import (
+    ChildClosed,
+    ChildWaited,
+    ChildWentOn,
+    Closed,
+    Event,
+    MoveEnded,
+    MoveStarted,
+    Opened,
+    Waited,
+)
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
     Failed,
@@ -30,6 +40,10 @@ from allstop.core.run import Pilot, RunState
 from allstop.ports import Entry
 
 S = TypeVar("S")
+
+
+Driven: TypeAlias = MoveStarted | MoveEnded | Waited | Closed
+"""What only whoever drives a run writes to it."""
 
 
 class Parked(NamedTuple):
@@ -80,21 +94,39 @@ class Page(NamedTuple, Generic[S]):
 
 def lay_out(page: Page[S], move: Move) -> Step[S]:
     match move:
-        case Wait(reason=reason, until=until, for_person=for_person):
-            return page.step(Parked(reason, until, for_person))
+        case Wait():
+            return _parked(page, move)
         case Finish():
             return _finished(page, move)
         case Spawn():
             return _spawned(page, move)
         case _:
-            return page.also(_started(page, move)).step(move)
+            return page.also(_started(page, move)).step(move, *_went_on(page))
 
 
 def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
     """A turn there is no money for is tried and failed in one write."""
     started = _started(page, move)
     failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
-    return page.also(started, MoveEnded(at=page.now, id=started.id, result=failed)).step(Again())
+    ended = MoveEnded(at=page.now, id=started.id, result=failed)
+    return page.also(started, ended).step(Again(), *_went_on(page))
+
+
+def _parked(page: Page[S], move: Wait) -> Step[S]:
+    """Whoever can't go on without a person tells the run that started it, once."""
+    parked = Parked(move.reason, move.until, move.for_person)
+    parent, ref = page.state.opened.parent, page.state.opened.ref
+    if parent is None or not move.for_person or page.state.waits == move.reason:
+        return page.step(parked)
+    told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=move.reason)
+    return page.also(Waited(at=page.now, reason=move.reason)).step(parked, Entry(parent, told))
+
+
+def _went_on(page: Page[S]) -> tuple[Entry, ...]:
+    parent, ref = page.state.opened.parent, page.state.opened.ref
+    if parent is None or not page.state.waits:
+        return ()
+    return (Entry(parent, ChildWentOn(at=page.now, ref=ref, run=page.run)),)
 
 
 def _started(page: Page[S], move: Work) -> MoveStarted:
@@ -116,12 +148,12 @@ def _spawned(page: Page[S], move: Spawn) -> Step[S]:
         parent=page.run,
         ref=move.ref,
     )
-    return page.also(started, ended).step(Again(), Entry(child, opened))
+    return page.also(started, ended).step(Again(), Entry(child, opened), *_went_on(page))
 
 
 def _finished(page: Page[S], move: Finish) -> Step[S]:
     opened = page.state.opened
-    closed = page.also(Closed(at=page.now, outcome=move.outcome, note=move.note))
+    closed = page.also(Closed(at=page.now, outcome=move.outcome, note=move.note, facts=move.facts))
     if opened.parent is None:
         return closed.step(move.outcome)
     told = ChildClosed(
@@ -131,6 +163,7 @@ def _finished(page: Page[S], move: Finish) -> Step[S]:
         outcome=move.outcome,
         tally=page.state.tally,
         note=move.note,
+        facts=move.facts,
     )
     return closed.step(move.outcome, Entry(opened.parent, told))
 

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from allstop.core.run import Pilot
+from allstop.pilots.board import BoardPilot
+from allstop.pilots.merge import MergePilot
 from allstop.pilots.task import TaskPilot
 
-PILOTS: Mapping[str, Pilot[Any]] = {pilot.kind: pilot for pilot in (TaskPilot(),)}
+PILOTS: Mapping[str, Pilot[Any]] = {
+    pilot.kind: pilot for pilot in (BoardPilot(), TaskPilot(), MergePilot())
+}

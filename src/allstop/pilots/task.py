@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core import prompts, roster
+from allstop.core import brakes, prompts, roster
 from allstop.core.commands import Answer, Retry, Say
-from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, ThreadOpened
+from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
 from allstop.core.ids import AgentName
 from allstop.core.moves import (
     LIMITED,
     OURS,
     Change,
-    Check,
     ChecksDone,
     Deliver,
     Delivered,
     Failed,
     FailureKind,
+    Finding,
     Finish,
+    Item,
     Move,
     OpenWorkspace,
     Outcome,
@@ -39,27 +40,16 @@ from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import Backoff
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
+from allstop.core.specs import TaskSpec
 
 AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED})
 """Worth another try after a while."""
 
+QUICK = 3
+"""Work that took no more iterations needs less of a look."""
+
 LIMIT_WAITS = Backoff(first_s=5.0, factor=3.0, retries=3)
 """How long a limited agent is left alone when it doesn't say."""
-
-
-class TaskSpec(Struct, frozen=True, gc=False, kw_only=True):
-    task: str
-    goal: str
-    agents: tuple[AgentName, ...]  # the first choice, then what to fall back on
-    target: str | None = None  # the branch to start from; None means no workspace
-    branch: str = ""  # where the work is brought; "" keeps it in the workspace
-    checks: tuple[Check, ...] = ()
-    done: Literal["signal", "exit"] = "signal"
-    iterations: int = 50
-    turn_s: float = 1800.0
-    idle_s: float = 600.0
-    max_tokens: int | None = None
-    backoff: Backoff = Backoff()
 
 
 class TaskState(Struct, frozen=True, gc=False, kw_only=True):
@@ -78,9 +68,22 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     limits: int = 0
     wait_until: datetime | None = None
     checked: bool = False
+    tree: str = ""  # what passed the checks
+    findings: tuple[Finding, ...] = ()
     delivered: bool = False
+    asked: bool = False  # it once needed a person
+    still: int = 0  # iterations since its last commit
+    progress: str = ""  # how far it says it is
+    began: datetime | None = None  # the move that is under way
+    busy_s: float = 0.0
+    stash: bool = False  # a stop left something uncommitted
     end: Outcome | None = None
     note: str = ""
+
+    @property
+    def is_stuck(self) -> bool:
+        """It may be thinking; a person should know."""
+        return self.still >= self.spec.stuck_after
 
 
 class TaskPilot:
@@ -88,16 +91,21 @@ class TaskPilot:
 
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)
-        return TaskState(spec=task, roster=Roster(agents=task.agents))
+        return TaskState(spec=task, roster=Roster(agents=task.agents), news=task.news)
 
     def evolve(self, state: TaskState, event: Event) -> TaskState:
         match event:
-            case MoveStarted(move=TakeTurn(agent=agent)):
-                return replace(state, agent=agent, wait_until=None, hears=len(state.told))
+            case MoveStarted(move=TakeTurn(agent=agent), at=at):
+                hears = len(state.told)
+                return replace(state, agent=agent, wait_until=None, hears=hears, began=at)
+            case MoveStarted(at=at):
+                return replace(state, began=at)
+            case Noted(items=items):
+                return _noted(state, items)
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
-                return _came_back(state, result, at)
+                return _came_back(_rested(state, at), result, at)
             case Commanded(command=Say(text=text)):
                 return replace(state, told=(*state.told, text))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
@@ -114,8 +122,13 @@ class TaskPilot:
             return Finish(outcome=state.end, note=state.note)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
+        if _seconds_left(state) <= 0 and not _is_verified(state):
+            minutes = f"{(spec.attempt_s or 0) / 60:g}"
+            return Finish(outcome=Outcome.TIMED_OUT, note=f"not done after {minutes} minutes")
         if spec.target is not None and not state.base:
-            return OpenWorkspace(workspace=spec.task, target=spec.target)
+            return OpenWorkspace(
+                workspace=spec.task, target=spec.target, onto=spec.onto, stash=state.stash
+            )
         if state.said.signal is Signal.PENDING:
             return Wait(reason=f"asks: {state.said.text}", for_person=True)
         if state.said.signal is Signal.COMPLETE:
@@ -128,11 +141,58 @@ class TaskPilot:
 
 def _completing(state: TaskState) -> Move:
     spec = state.spec
-    if spec.checks and not state.checked:
-        return RunChecks(checks=spec.checks, workspace=spec.task)
+    if not _is_verified(state):
+        left_s = _seconds_left(state)
+        return RunChecks(
+            checks=spec.checks,
+            workspace=spec.task,
+            keep_going=spec.keep_going,
+            protected=spec.protected,
+            protection=spec.protection,
+            timeout_s=None if left_s == math.inf else left_s,
+        )
     if spec.branch and not state.delivered:
         return Deliver(workspace=spec.task, branch=spec.branch)
-    return Finish(outcome=Outcome.DONE)
+    return Finish(outcome=Outcome.DONE, facts=_facts(state))
+
+
+def _is_verified(state: TaskState) -> bool:
+    has_gate = bool(state.spec.checks or state.spec.protected)
+    return state.said.signal is Signal.COMPLETE and (state.checked or not has_gate)
+
+
+def _facts(state: TaskState) -> dict[str, str]:
+    """What whoever started it may want to know."""
+    if state.spec.target is None:
+        return {}
+    clean = state.iteration <= QUICK and not state.asked and not state.findings
+    return {
+        "commit": state.change.head if state.change else "",
+        "tree": state.tree,
+        "clean": "yes" if clean else "",
+    }
+
+
+def _seconds_left(state: TaskState) -> float:
+    most_s = state.spec.attempt_s
+    return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
+
+
+def _rested(state: TaskState, at: datetime) -> TaskState:
+    """Only the time in moves counts: waiting for people or for a rate limit is free."""
+    if state.began is None:
+        return state
+    return replace(state, began=None, busy_s=state.busy_s + brakes.seconds_in(at - state.began))
+
+
+def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
+    """How far it is may be said at any time, but only in the agent's own words."""
+    for item in items:
+        if item.kind == "message":
+            said = read_signal(item.text)
+            if said.signal is Signal.PROGRESS:
+                state = replace(state, progress=said.text)
+    return state
 
 
 def _turn(state: TaskState, brief: Brief) -> Move:
@@ -147,7 +207,7 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         prompt=prompt(text),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
-        timeout_s=spec.turn_s,
+        timeout_s=min(spec.turn_s, _seconds_left(state)),
         idle_s=spec.idle_s,
         max_tokens=spec.max_tokens,
     )
@@ -155,14 +215,15 @@ def _turn(state: TaskState, brief: Brief) -> Move:
 
 def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:
     match result:
-        case WorkspaceOpen(base=base):
-            return replace(state, base=base)
+        case WorkspaceOpen():
+            return _opened(state, result)
         case TurnDone():
             return _spoke(state, result)
-        case ChecksDone(failed=()):
-            return replace(state, checked=True)
-        case ChecksDone(failed=failed):
-            return replace(state, said=NOTHING_SAID, news=prompts.failed_checks(failed))
+        case ChecksDone(passed=True, tree=tree, findings=findings):
+            return replace(state, checked=True, tree=tree, findings=findings)
+        case ChecksDone(failed=failed, findings=findings):
+            news = prompts.failed_gate(failed, findings)
+            return replace(state, said=NOTHING_SAID, news=news, findings=findings)
         case Delivered():
             return replace(state, delivered=True)
         case Failed():
@@ -171,7 +232,19 @@ def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:
             return state
 
 
+def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
+    told = [
+        prompts.conflicts(opened.conflicts) if opened.conflicts else "",
+        prompts.STASHED if opened.stashed else "",
+    ]
+    new = [text for text in told if text not in state.news]  # it may have been cut off since
+    news = "\n\n".join(filter(None, [state.news, *new]))
+    return replace(state, base=opened.base, stash=False, news=news)
+
+
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
+    head_before = state.change.head if state.change else state.base
+    has_moved = turn.change is not None and turn.change.head != head_before
     state = replace(
         state,
         thread=turn.thread or state.thread,
@@ -184,13 +257,18 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         failures=0,
         limits=0,
         checked=False,
+        still=0 if has_moved else state.still + 1,
     )
     match state.said.signal:
+        case Signal.PENDING:
+            return replace(state, asked=True)
+        case Signal.PROGRESS:
+            return replace(state, news=prompts.NO_SIGNAL, progress=state.said.text)
         case Signal.BLOCKED:
             return replace(state, end=Outcome.BLOCKED, note=state.said.text)
         case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
             return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)
-        case Signal.NONE | Signal.PROGRESS:
+        case Signal.NONE:
             return replace(state, news=prompts.NO_SIGNAL)
         case _:
             return state
@@ -208,8 +286,9 @@ def _has_work(change: Change | None) -> bool:
 
 
 def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
-    if failed.kind in OURS:
-        return replace(state, base="")  # what was cut off may have left locks: take it up anew
+    if failed.kind in OURS:  # what was cut off may have left locks: take it up anew
+        by_a_stop = failed.kind is not FailureKind.INTERRUPTED
+        return replace(state, base="", stash=state.stash or by_a_stop)
     if failed.kind is FailureKind.OUT_OF_BUDGET:
         return state
     if failed.kind in LIMITED:
@@ -217,9 +296,12 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         told = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
         held = roster.hold(state.roster, state.agent, told)
         return replace(state, roster=held, limits=state.limits + 1)
+    note = f"{failed.kind}: {one_line(failed.message, 300)}"
+    if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
+        return replace(state, end=Outcome.CRASHED, note=note)
     if failed.kind in AGAIN and state.failures < state.spec.backoff.retries:
         attempt = state.failures + 1
         delay: timedelta = state.spec.backoff.delay(attempt, state.spec.task)
         return replace(state, failures=attempt, wait_until=at + delay)
     outcome = Outcome.TIMED_OUT if failed.kind is FailureKind.TIMED_OUT else Outcome.FAILED
-    return replace(state, end=outcome, note=f"{failed.kind}: {one_line(failed.message, 300)}")
+    return replace(state, end=outcome, note=note)

@@ -1,0 +1,239 @@
+"""What a person may tell a board of its tasks, and what becomes of the board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import UNSET
+
+from allstop.core import board as boards
+from allstop.core.board import Board
+from allstop.core.commands import (
+    AddTasks,
+    Approve,
+    Assign,
+    EditTask,
+    Pin,
+    Redo,
+    Reject,
+    RemoveTask,
+    Retry,
+    RollBack,
+    Skip,
+    TaskCommand,
+)
+from allstop.core.tasks import ID, OVER, STALLED, NewTask, Status, Task
+
+
+class Refusal(NamedTuple):
+    message: str
+    hint: str = ""
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+def refusal(board: Board, command: TaskCommand) -> Refusal | None:
+    """Why a board does not take this; None where it does."""
+    if isinstance(command, AddTasks):
+        return _adding(board, command.tasks)
+    task = board.get(command.task)
+    if task is None:
+        return Refusal(f"there is no task {command.task!r}", _known(board))
+    return _of_one(board, task, command)
+
+
+def _adding(board: Board, tasks: Sequence[NewTask]) -> Refusal | None:
+    new: set[str] = set()
+    for task in tasks:
+        if ID.fullmatch(task.id) is None:
+            return Refusal(
+                f"{task.id!r} can't be the id of a task",
+                "letters, digits, '.', '_' and '-', at most 64, the first a letter or digit",
+            )
+        if not task.title.strip():
+            return Refusal(f"task {task.id} has no title", "say what is to be done")
+        if task.id in new or task.id in board.nodes:
+            return Refusal(f"there is a task {task.id!r} already", f"see `allstop show {task.id}`")
+        if missing := [n for n in task.needs if n not in new and n not in board.nodes]:
+            return _unknown_needs(task.id, missing)
+        new.add(task.id)
+    return None
+
+
+def _unknown_needs(task: str, missing: Sequence[str]) -> Refusal:
+    return Refusal(
+        f"{task} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not on"
+        " the board",
+        "add what is needed first; `allstop list` shows what there is",
+    )
+
+
+def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
+    match command:
+        case EditTask():
+            return _editing(board, task, command)
+        case Assign():
+            return _assigning(board, task)
+        case Retry():
+            return _unless(task, task.held or _is_stalled(task), "retried", _instead(task))
+        case Skip():
+            free = task.status not in OVER and not _at_work(task)
+            return _unless(task, free, "skipped", _instead(task))
+        case RemoveTask():
+            free = task.status is not Status.DONE and not _at_work(task)
+            return _unless(task, free, "removed", _instead(task))
+        case Approve() | Redo() | Reject():
+            is_there = task.status is Status.REVIEW
+            return _unless(task, is_there, "reviewed", "only verified work waits for review")
+        case RollBack():
+            can = bool(task.merged) if task.status is Status.DONE else not _at_work(task)
+            return _unless(task, can, "rolled back", _instead(task))
+        case Pin():
+            return _unless(task, task.status not in OVER, "pinned")
+        case AddTasks():
+            raise AssertionError("it is about several")
+
+
+def _unless(task: Task, fine: bool, done: str, hint: str = "") -> Refusal | None:  # noqa: FBT001
+    return None if fine else Refusal(f"{task.id} is {task.status}: it can't be {done}", hint)
+
+
+def _at_work(task: Task) -> bool:
+    """Whether a run of it is open: it is changed by telling that run."""
+    return bool(task.open) or task.status is Status.MERGING
+
+
+def _is_stalled(task: Task) -> bool:
+    return (task.status in STALLED or task.status is Status.CANCELLED) and not task.asks
+
+
+def _instead(task: Task) -> str:
+    if task.asks:
+        return f'it asks something: `allstop answer {task.id} "…"`, or `allstop abort {task.id}`'
+    if _at_work(task):
+        return f"`allstop abort {task.id}` ends it first"
+    return ""
+
+
+def _assigning(board: Board, task: Task) -> Refusal | None:
+    if waiting := boards.waits_for(board, task):
+        names = ", ".join(need.id for need in waiting)
+        return Refusal(f"{task.id} waits for {names}", "those come first")
+    return _unless(task, task.status is Status.PENDING, "started", _instead(task))
+
+
+def _editing(board: Board, task: Task, command: EditTask) -> Refusal | None:
+    changes = command.changes
+    if changes.title is not UNSET and not changes.title.strip():
+        return Refusal(f"task {task.id} would have no title")
+    if _at_work(task) or task.status is Status.DONE:
+        return Refusal(f"{task.id} is {task.status}: it can't be edited", _instead(task))
+    if changes.needs is UNSET:
+        return None
+    if missing := [need for need in changes.needs if need not in board.nodes]:
+        return _unknown_needs(task.id, missing)
+    for need in changes.needs:
+        if path := boards.path_between(board, need, task.id):
+            return _cycle([task.id, *path])
+    return None
+
+
+def _cycle(path: Iterable[str]) -> Refusal:
+    return Refusal(f"these need each other: {' → '.join(path)}", "take one of the needs away")
+
+
+def _known(board: Board) -> str:
+    if not len(board.nodes):
+        return 'the board is empty: allstop add "TITLE"'
+    return "`allstop list` shows what there is"
+
+
+def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
+    """Tasks that may need each other, each after those it needs; or the cycle they are in."""
+    by_id: dict[str, NewTask] = {}
+    for task in new:
+        if task.id in by_id:
+            return Refusal(f"there are two tasks {task.id!r}", "give one of them another id")
+        by_id[task.id] = task
+    done: dict[str, NewTask] = {}
+    for task in new:
+        path = {} if task.id in done else {task.id: iter(task.needs)}
+        while path:
+            top = next(reversed(path))
+            need = next((n for n in path[top] if n in by_id and n not in done), None)
+            if need is None:
+                done[top] = by_id[top]
+                del path[top]
+            elif need in path:
+                names = list(path)
+                return _cycle([*names[names.index(need) :], need])
+            else:
+                path[need] = iter(by_id[need].needs)
+    return list(done.values())
+
+
+# --- what becomes of it -----------------------------------------------------------------------
+
+
+def carried_out(  # noqa: C901 - one case for each
+    board: Board, command: TaskCommand, at: datetime, *, merge: bool
+) -> Board:
+    """The board afterwards; what it refuses changes nothing."""
+    if refusal(board, command) is not None:
+        return board
+    if isinstance(command, AddTasks):
+        return boards.add(board, command.tasks, at)
+    task = board[command.task]
+    match command:
+        case EditTask(changes=changes):
+            return boards.edit(board, task, changes)
+        case Pin(on=on):
+            return boards.pin(board, task, on=on)
+        case Assign(agent=agent):
+            return boards.update(
+                board, task, assigned=True, held=False, agent=agent or task.agent, changed_at=at
+            )
+        case Retry(text=text):
+            news = text or task.news
+            return _again(board, task, at, retries=task.retries + 1, news=news, conflicts=0)
+        case Redo(text=text):
+            return _again(board, task, at, news=f"A person looked at your work and says: {text}")
+        case Skip():
+            return _set(board, task, Status.SKIPPED, at)
+        case RemoveTask():
+            return _set(board, task, Status.CANCELLED, at)
+        case Reject():
+            return _set(board, task, Status.CANCELLED, at, note="rejected")
+        case RollBack() if task.status is Status.DONE:
+            return boards.queue_merge(board, task, at)  # what is merged already is taken out
+        case RollBack():
+            return rolled_back(board, task, at)
+        case Approve():
+            return approved(board, task, at, merge=merge)
+
+
+def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:
+    if merge:
+        return boards.queue_merge(board, task, at)
+    return _set(board, task, Status.DONE, at)
+
+
+def rolled_back(board: Board, task: Task, at: datetime) -> Board:
+    """Pending, but only a person starts it again."""
+    return _again(board, task, at, assigned=False, held=True, news="", onto="", merged="")
+
+
+def _set(board: Board, task: Task, status: Status, at: datetime, note: str = "") -> Board:
+    return boards.update(
+        board, task, status=status, note=note, assigned=False, pin=0, changed_at=at
+    )
+
+
+def _again(board: Board, task: Task, at: datetime, **changes: object) -> Board:
+    given = {"assigned": True, "held": False, **changes}
+    return boards.update(
+        board, task, status=Status.PENDING, note="", verified="", changed_at=at, **given
+    )

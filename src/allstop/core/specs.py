@@ -1,0 +1,106 @@
+"""What runs are opened with: a board, its tasks, and the merges of their work."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+from allstop.core.brakes import Limits
+from allstop.core.ids import AgentName
+from allstop.core.moves import Check, Protection
+from allstop.core.retries import Backoff
+
+
+class Mode(StrEnum):
+    AUTOPILOT = "autopilot"  # the loop picks
+    SEMI = "semi"  # a person assigns each task
+
+
+class ReviewMode(StrEnum):
+    """From the laxest to the strictest."""
+
+    SKIP = "skip"
+    AUTO = "auto"
+    BATCH = "batch"
+    PER_TASK = "per-task"
+
+
+class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What work must pass before it counts as done."""
+
+    checks: tuple[Check, ...] = ()
+    keep_going: bool = False
+    protected: tuple[str, ...] = ()
+    protection: Protection = Protection.REPORT
+
+
+class Terms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """How turns are taken with one agent."""
+
+    done: Literal["signal", "exit"] = "signal"
+    turn_s: float = 1800.0
+    idle_s: float = 600.0
+    max_tokens: int | None = None
+
+
+class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    task: str
+    goal: str
+    agents: tuple[AgentName, ...]  # the first choice, then what to fall back on
+    target: str | None = None  # the branch to start from; None means no workspace
+    branch: str = ""  # where the work is brought; "" keeps it in the workspace
+    checks: tuple[Check, ...] = ()
+    keep_going: bool = False
+    protected: tuple[str, ...] = ()
+    protection: Protection = Protection.REPORT
+    done: Literal["signal", "exit"] = "signal"
+    iterations: int = 50
+    attempt_s: float | None = None  # in moves: waiting for people or for a rate limit is free
+    stuck_after: int = 5  # iterations without a commit
+    turn_s: float = 1800.0
+    idle_s: float = 600.0
+    max_tokens: int | None = None
+    backoff: Backoff = Backoff()
+    onto: str = ""  # a commit of the target that the work did not fit
+    news: str = ""  # what the first prompt adds to the goal
+    crash_ends: bool = False  # whoever started it decides what then; else it is tried again
+
+
+class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    task: str
+    target: str
+    message: str
+    gate: Gate = Gate()
+    verified: str = ""  # the tree that has passed this gate already
+    revert: str = ""  # a merge to take out again, rather than work to bring in
+
+
+class ReviewRule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    tag: str
+    mode: ReviewMode
+
+
+class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """How a board works from now on; `Equip` gives it a new one."""
+
+    target: str
+    agents: tuple[AgentName, ...] = ()
+    terms: dict[AgentName, Terms] = {}
+    mode: Mode = Mode.AUTOPILOT
+    slots: int = 2
+    gate: Gate = Gate()
+    merge: bool = True
+    conflicts: int = 2  # how often work goes back to the agent because it does not fit
+    review: ReviewMode = ReviewMode.BATCH
+    review_rules: tuple[ReviewRule, ...] = ()
+    errors: int = 3  # failed tasks in a row, after which a person must look
+    iterations: int = 50
+    attempt_s: float = 1800.0
+    stuck_after: int = 5
+    backoff: Backoff = Backoff()
+    limits: Limits = Limits()  # of each attempt
+    count: int | None = None  # start no more than so many from now on
+    until: datetime | None = None  # start none after this

@@ -1,0 +1,32 @@
+"""Passes on what is said while a move is carried out; each word is a sign of life."""
+
+from __future__ import annotations
+
+from allstop.core.approvals import Ask
+from allstop.core.moves import Item
+from allstop.loop.patience import Patience
+from allstop.ports import Live, Watch
+
+
+class Heard:
+    def __init__(self, watch: Watch, patience: Patience) -> None:
+        self._watch = watch
+        self.patience = patience
+
+    def live(self, live: Live) -> None:
+        self.patience.touch()
+        self._watch.live(live)
+
+    async def opened(self, thread: str) -> None:
+        await self._watch.opened(thread)
+
+    async def saw(self, item: Item) -> None:
+        self.patience.touch()
+        await self._watch.saw(item)
+
+    async def ask(self, ask: Ask) -> bool:
+        self.patience.hold()  # a person's time to think is not the agent's silence
+        try:
+            return await self._watch.ask(ask)
+        finally:
+            self.patience.release()

@@ -1,0 +1,319 @@
+"""The board: fills its slots with the best ready tasks, and merges one at a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core import board as boards
+from allstop.core import orders
+from allstop.core.board import Board
+from allstop.core.commands import Equip, Resume, SetMode, TaskCommand
+from allstop.core.events import (
+    ChildClosed,
+    ChildWaited,
+    ChildWentOn,
+    Commanded,
+    Event,
+    MoveStarted,
+)
+from allstop.core.ids import BOARD, child_of
+from allstop.core.moves import Move, Outcome, Spawn, Wait
+from allstop.core.run import Brief
+from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
+from allstop.core.tasks import Attempt, Status, Task
+
+FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
+
+_STATUS = {
+    Outcome.BLOCKED: Status.BLOCKED,
+    Outcome.FAILED: Status.FAILED,
+    Outcome.TIMED_OUT: Status.TIMEOUT,
+    Outcome.BRAKED: Status.TIMEOUT,
+    Outcome.CRASHED: Status.PENDING,
+    Outcome.ABORTED: Status.PENDING,
+    Outcome.CONFLICT: Status.WAITING,
+}
+_STRICTNESS = tuple(ReviewMode)
+
+
+class BoardState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: BoardSpec
+    board: Board = Board()
+    refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
+    merging: str = ""  # the one of them that merges
+    started: int = 0  # since it was last equipped
+    errors: int = 0  # failed tasks in a row
+    merged: int = 0
+    resolved: int = 0  # conflicts
+
+    @property
+    def is_braked(self) -> bool:
+        """Too many failed in a row: a person must look."""
+        return 0 < self.spec.errors <= self.errors
+
+
+class BoardPilot:
+    kind = "board"
+
+    def begin(self, spec: dict[str, object]) -> BoardState:
+        return BoardState(spec=msgspec.convert(spec, BoardSpec))
+
+    def evolve(self, state: BoardState, event: Event) -> BoardState:
+        match event:
+            case Commanded():
+                return _told(state, event)
+            case MoveStarted(move=Spawn(spec={"task": str(task)}) as spawn, at=at) if (
+                task in state.board.nodes
+            ):
+                return _spawned(state, spawn, at)
+            case ChildWaited(ref=ref, reason=reason, at=at) if ref in state.refs:
+                return _waited(state, ref, reason, at)
+            case ChildWentOn(ref=ref, at=at) if ref in state.refs:
+                return _went_on(state, ref, at)
+            case ChildClosed(ref=ref) if ref in state.refs:
+                return _closed(state, event)
+            case _:
+                return state
+
+    def next_move(self, state: BoardState, brief: Brief) -> Move:
+        spec, board = state.spec, state.board
+        if state.is_braked:
+            return Wait(reason=f"{state.errors} tasks failed in a row", for_person=True)
+        if board.merges and not state.merging:
+            return _merge(state)
+        if board.count(Status.ACTIVE) < spec.slots:
+            only_assigned = spec.mode is Mode.SEMI or _has_enough(state, brief.now)
+            task = boards.best(board, assigned=only_assigned)
+            if task is not None:
+                return _start(spec, task)
+        return Wait(reason=_reason(state), for_person=not state.refs)
+
+
+def _has_enough(state: BoardState, now: datetime) -> bool:
+    """Nothing more is begun; what did not fit, and what a person wants, is still done."""
+    spec = state.spec
+    return (spec.count is not None and state.started >= spec.count) or (
+        spec.until is not None and now >= spec.until
+    )
+
+
+def _reason(state: BoardState) -> str:
+    board = state.board
+    named = {
+        "at work": board.count(Status.ACTIVE),
+        "merging": board.count(Status.MERGING),
+        "waiting for you": board.count(Status.WAITING, Status.REVIEW),
+    }
+    return ", ".join(f"{count} {what}" for what, count in named.items() if count) or "nothing to do"
+
+
+# --- starting ---------------------------------------------------------------------------------
+
+
+def _start(spec: BoardSpec, task: Task) -> Move:
+    agents = tuple(dict.fromkeys([task.agent, *spec.agents] if task.agent else spec.agents))
+    if not agents:
+        return Wait(reason="no agent is configured", for_person=True)
+    terms = spec.terms.get(agents[0], Terms())
+    minutes = task.minutes
+    made = TaskSpec(
+        task=task.id,
+        goal=f"{task.title}\n\n{task.body}".strip(),
+        agents=agents,
+        target=spec.target,
+        branch="" if spec.merge else f"allstop/{task.id}",
+        checks=spec.gate.checks,
+        keep_going=spec.gate.keep_going,
+        protected=spec.gate.protected,
+        protection=spec.gate.protection,
+        done=terms.done,
+        iterations=task.iterations or spec.iterations,
+        attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
+        stuck_after=spec.stuck_after,
+        turn_s=terms.turn_s,
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
+        backoff=spec.backoff,
+        onto=task.onto,
+        news=task.news,
+        crash_ends=True,
+    )
+    ref = f"{task.id}.{len(task.attempts) + 1}"
+    return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=spec.limits)
+
+
+def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:
+    """As it will be read again from the journal."""
+    plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
+    return {**plain, "title": title}
+
+
+def _merge(state: BoardState) -> Move:
+    first = state.board.merges.first
+    assert first is not None, "somebody waits to be merged"
+    number, task_id = first
+    task = state.board[task_id]
+    verb = "Roll back" if task.merged else "Merge"
+    made = MergeSpec(
+        task=task_id,
+        target=state.spec.target,
+        message=f"{verb} {task_id}: {task.title}",
+        gate=state.spec.gate,
+        verified=task.verified,
+        revert=task.merged,
+    )
+    ref = f"{task_id}.merge{number}"
+    return Spawn(kind="merge", ref=ref, spec=_plain(made, made.message))
+
+
+def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
+    task = state.board[str(spawn.spec["task"])]
+    refs = {**state.refs, spawn.ref: task.id}
+    if spawn.kind == "merge":
+        first = state.board.merges.first
+        assert first is not None, "it was the first in the queue"
+        board = boards.update(state.board, task, open=spawn.ref)
+        board = replace(board, merges=board.merges.minus(first))
+        return replace(state, board=board, refs=refs, merging=spawn.ref)
+    attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at)
+    board = boards.update(
+        state.board,
+        task,
+        status=Status.ACTIVE,
+        open=spawn.ref,
+        attempts=(*task.attempts, attempt),
+        assigned=False,
+        pin=0,
+        note="",
+        changed_at=at,
+    )
+    is_new = not task.onto  # and not one that did not fit
+    return replace(state, board=board, refs=refs, started=state.started + is_new)
+
+
+# --- what children say ------------------------------------------------------------------------
+
+
+def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardState:
+    task = state.board[state.refs[ref]]
+    status = task.status if ref == state.merging else Status.WAITING
+    board = boards.update(state.board, task, status=status, note=reason, changed_at=at)
+    return replace(state, board=board)
+
+
+def _went_on(state: BoardState, ref: str, at: datetime) -> BoardState:
+    task = state.board[state.refs[ref]]
+    status = task.status if ref == state.merging else Status.ACTIVE
+    board = boards.update(state.board, task, status=status, note="", changed_at=at)
+    return replace(state, board=board)
+
+
+def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
+    task = state.board[state.refs[closed.ref]]
+    refs = {ref: task_id for ref, task_id in state.refs.items() if ref != closed.ref}
+    state = replace(state, refs=refs)
+    if closed.ref == state.merging:
+        return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
+    return _task_closed(state, _attempted(task, closed), closed)
+
+
+def _attempted(task: Task, closed: ChildClosed) -> Task:
+    attempt = replace(
+        task.attempts[-1],
+        ended_at=closed.at,
+        outcome=closed.outcome,
+        note=closed.note,
+        tally=closed.tally,
+    )
+    return replace(
+        task,
+        open="",
+        attempts=(*task.attempts[:-1], attempt),
+        note=closed.note,
+        changed_at=closed.at,
+    )
+
+
+def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    outcome = closed.outcome
+    if outcome is Outcome.DONE:
+        errors = state.errors if state.is_braked else 0
+        return _verified(replace(state, errors=errors), task, closed)
+    errors = state.errors + (outcome in FAILURES)
+    if outcome is Outcome.CRASHED:
+        task = replace(task, retries=task.retries + 1)
+    task = replace(task, status=_STATUS[outcome], held=outcome is Outcome.ABORTED)
+    return replace(state, board=boards.put(state.board, task), errors=errors)
+
+
+def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    """The gate agrees; now a person may want to look, and then it is merged."""
+    task = replace(task, verified=closed.facts.get("tree", ""), onto="", news="")
+    mode = _review_mode(state.spec, task)
+    board = boards.put(state.board, replace(task, status=Status.REVIEW))
+    was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
+    is_clean = closed.facts.get("clean") == "yes" and not was_blocked
+    if mode is ReviewMode.SKIP or (mode is ReviewMode.AUTO and is_clean):
+        board = orders.approved(board, board[task.id], closed.at, merge=state.spec.merge)
+    return replace(state, board=board)
+
+
+def _review_mode(spec: BoardSpec, task: Task) -> ReviewMode:
+    """The strictest of what holds for it."""
+    modes = [rule.mode for rule in spec.review_rules if rule.tag in task.tags]
+    return max([spec.review, *modes], key=_STRICTNESS.index)
+
+
+def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    if task.merged:
+        return _reverted(state, task, closed)
+    task = replace(task, changed_at=closed.at, note=closed.note)
+    if closed.outcome is Outcome.DONE:
+        done = replace(task, status=Status.DONE, merged=closed.facts.get("commit", ""), note="")
+        resolved = state.resolved + bool(task.conflicts)
+        board = boards.put(state.board, replace(done, conflicts=0))
+        return replace(state, board=board, merged=state.merged + 1, resolved=resolved)
+    task = replace(task, status=Status.WAITING)
+    if closed.outcome is Outcome.CONFLICT:
+        task = _to_fit(task, state.spec, closed)
+    return replace(state, board=boards.put(state.board, task))
+
+
+def _to_fit(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
+    """Whoever takes it up next is shown the conflict: at once the agent, or later, for a person."""
+    task = replace(
+        task, onto=f"refs/heads/{spec.target}", news=closed.facts.get("news", ""), verified=""
+    )
+    if task.conflicts >= spec.conflicts:
+        return task
+    return replace(task, status=Status.PENDING, assigned=True, conflicts=task.conflicts + 1)
+
+
+def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    if closed.outcome is Outcome.DONE:
+        return replace(state, board=orders.rolled_back(state.board, task, closed.at))
+    task = replace(task, status=Status.DONE, note=f"not rolled back: {closed.note}")
+    return replace(state, board=boards.put(state.board, task))
+
+
+# --- what people say --------------------------------------------------------------------------
+
+
+def _told(state: BoardState, event: Commanded) -> BoardState:
+    match event.command:
+        case Equip(spec=spec):
+            return replace(state, spec=spec, started=0, errors=0)
+        case SetMode(mode=mode):
+            return replace(state, spec=replace(state.spec, mode=mode))
+        case Resume():
+            return replace(state, errors=0)
+        case command if isinstance(command, TaskCommand):
+            merge = state.spec.merge
+            board = orders.carried_out(state.board, command, event.at, merge=merge)
+            return replace(state, board=board)
+        case _:
+            return state

@@ -1,0 +1,267 @@
+"""The gate as it is run: findings, baselines, all together in time, and what is shown meanwhile."""
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.core.moves import (
+    Check,
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Finding,
+    Item,
+    Protection,
+    RunChecks,
+)
+from allstop.loop.hands import Hands
+from allstop.ports import Candidate, FileChange, Live
+from world import PaperChecks, World
+
+UNIT = Check(name="Unit Tests", run="pytest", timeout_s=600.0)
+LINT = Check(name="Lint", run="ruff check", timeout_s=60.0)
+EXTRA = Check(name="Extra", run="extra", required=False)
+SKIPPED = FileChange("tests/test_a.py", "M", ("@pytest.mark.skip",))
+
+
+class TimedChecks(PaperChecks):
+    async def run(self, check, place, label, progress):
+        result = await super().run(check, place, label, progress)
+        return replace(result, seconds=self.takes_s)
+
+
+class Gallery:
+    """Keeps what is shown and what is said, in order."""
+
+    def __init__(self):
+        self.seen = []
+
+    def live(self, live):
+        self.seen.append(live)
+
+    async def saw(self, item):
+        self.seen.append(item)
+
+
+class Bench(World):
+    """Hands and nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.checks = TimedChecks()
+        self.hands = Hands(
+            {}, checks=self.checks, workspaces=self.workspaces, launcher=self.launcher
+        )
+        self.gallery = Gallery()
+        self.candidates = []
+        self.changes = ()
+        self.workspaces.changes = self._changes
+        self._candidate = self.workspaces.candidate
+        self.workspaces.candidate = self._candidate_seen
+
+    async def _changes(self, candidate):
+        return self.changes
+
+    async def _candidate_seen(self, workspace, label, *, commit="", restore=()):
+        self.candidates.append((commit, restore))
+        return await self._candidate(workspace, label, commit=commit, restore=restore)
+
+    async def gate(self, *checks, within_s=10_000.0, **more):
+        move = RunChecks(checks=checks, workspace="w", **more)
+        return await self.hands.perform("t", move, self.gallery, within_s)
+
+    def texts(self, kind):
+        return [seen.text for seen in self.gallery.seen if seen.kind == kind]
+
+
+async def test_b14_progress_is_live_and_verdicts_are_kept():
+    """B14: "✓ Unit Tests passed (42s / 600s)", "● … running", "○ … waiting"."""
+    bench = Bench()
+    bench.checks.takes_s = 42.0
+    bench.checks.codes = {"extra": [2]}
+
+    await bench.gate(UNIT, EXTRA)
+
+    assert [(type(seen), seen.text) for seen in bench.gallery.seen] == [
+        (Live, "● Unit Tests running (0s / 600s)"),
+        (Live, "○ Extra waiting"),
+        (Item, "✓ Unit Tests passed (42s / 600s)"),
+        (Live, "● Extra running (0s / 300s)"),
+        (Item, "✗ Extra failed with exit code 2 (42s / 300s)"),
+    ]
+
+
+async def test_b14_a_command_that_takes_too_long():
+    bench = Bench()
+    bench.checks.takes_s = 1000.0
+
+    done = await bench.gate(UNIT)
+
+    assert bench.texts("check")[-1] == "✗ Unit Tests TIMEOUT (600s / 600s)"
+    assert done.results[0].timed_out
+    assert done.results[0].output == "Command timed out after 600s"
+    assert bench.candidates == [("", ())]  # it is not waited for once more on the base
+
+
+async def test_b14_the_first_required_failure_ends_the_gate():
+    bench = Bench()
+    bench.checks.codes = {"extra": [1], "pytest": [1, 0]}
+
+    done = await bench.gate(EXTRA, UNIT, LINT)
+
+    assert [(result.name, result.passed) for result in done.results] == [
+        ("Extra", False),
+        ("Unit Tests", False),
+    ]
+
+
+async def test_b14_keep_going_runs_the_rest_too():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [1]}
+
+    done = await bench.gate(UNIT, LINT, keep_going=True)
+
+    assert [result.passed for result in done.results] == [False, True]
+    assert not done.passed
+
+
+async def test_b9_all_of_them_together_have_a_time():
+    """B9: wall clock of an attempt, gate included."""
+    bench = Bench()
+    bench.checks.takes_s = 50.0
+
+    done = await bench.gate(UNIT, LINT, EXTRA, timeout_s=120.0)
+
+    assert done == Failed(
+        kind=FailureKind.TIMED_OUT, message="the checks were not done after 120 s"
+    )
+
+
+async def test_b9_the_time_stands_still_while_frozen():
+    bench = Bench()
+    bench.checks.takes_s = 50.0
+
+    async with anyio.create_task_group() as group:
+        results = []
+
+        async def gate():
+            results.append(await bench.gate(UNIT, timeout_s=60.0))
+
+        group.start_soon(gate)
+        await anyio.sleep(10)
+        await bench.hands.freeze("t")
+        await anyio.sleep(45)
+        await bench.hands.thaw("t")
+
+    assert isinstance(results[0], ChecksDone)
+
+
+async def test_the_shorter_time_is_the_runs_own():
+    bench = Bench()
+    bench.checks.takes_s = 50.0
+
+    done = await bench.gate(UNIT, timeout_s=120.0, within_s=30.0)
+
+    assert done == Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
+
+
+async def test_what_failed_before_the_work_is_marked():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [1, 1], "ruff check": [1, 0]}
+
+    done = await bench.gate(UNIT, LINT, keep_going=True)
+
+    assert [(result.name, result.failed_before) for result in done.results] == [
+        ("Unit Tests", True),
+        ("Lint", False),
+    ]
+    assert bench.candidates == [("", ()), ("base", ())]
+
+
+async def test_a_base_is_tried_once_for_each_command():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [1, 1, 1, 1]}
+
+    first = await bench.gate(UNIT)
+    second = await bench.gate(UNIT)
+
+    assert bench.checks.ran == ["pytest"] * 3
+    assert [done.results[0].failed_before for done in (first, second)] == [True, True]
+
+
+async def test_a_base_that_can_not_be_had_marks_nothing():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [1]}
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        if commit:
+            return Failed(kind=FailureKind.BAD_REQUEST)
+        return await bench._candidate(workspace, label)
+
+    bench.workspaces.candidate = candidate
+    done = await bench.gate(UNIT)
+
+    assert not done.results[0].failed_before
+
+
+async def test_work_that_is_its_own_base_has_no_before():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [1]}
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        made = await bench._candidate(workspace, label, commit=commit)
+        return Candidate(made.box, "same", "same", "tree")
+
+    bench.workspaces.candidate = candidate
+    await bench.gate(UNIT)
+
+    assert bench.checks.ran == ["pytest"]
+
+
+async def test_b16_findings_come_with_the_result():
+    """B16: protected paths that were changed are shown."""
+    bench = Bench()
+    bench.changes = (SKIPPED,)
+
+    done = await bench.gate(UNIT, protected=("tests/**",))
+
+    assert done.findings == (
+        Finding(kind="protected", path="tests/test_a.py", text="changed"),
+        Finding(kind="skipped_test", path="tests/test_a.py", text="@pytest.mark.skip"),
+    )
+    assert done.passed
+    assert bench.texts("finding")[0] == "! protected tests/test_a.py: changed"
+
+
+async def test_b16_where_it_fails_the_gate_no_check_is_run():
+    bench = Bench()
+    bench.changes = (SKIPPED,)
+
+    done = await bench.gate(UNIT, protected=("tests/**",), protection=Protection.FAIL)
+
+    assert not done.passed
+    assert bench.checks.ran == []
+
+
+async def test_b16_where_it_is_restored_the_candidate_has_the_bases_version():
+    bench = Bench()
+    bench.changes = (SKIPPED,)
+
+    done = await bench.gate(
+        UNIT, protected=("tests/**",), protection=Protection.RESTORE, commit="merge"
+    )
+
+    assert done.passed
+    assert bench.candidates == [("merge", ("tests/**",))]
+    assert done.tree == "tree of merge"
+
+
+async def test_a_candidate_that_can_not_be_made_is_the_result():
+    bench = Bench()
+    trouble = Failed(kind=FailureKind.BAD_REQUEST, message="no room")
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        return trouble
+
+    bench.workspaces.candidate = candidate
+
+    assert await bench.gate(UNIT) == trouble

@@ -1,0 +1,278 @@
+"""B17, B18, B19, B21: what a board does with work that is verified, and what people do with it."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from allstop.core.commands import (
+    Approve,
+    Assign,
+    Redo,
+    Reject,
+    Retry,
+    RollBack,
+    Skip,
+)
+from allstop.core.moves import Outcome
+from allstop.core.specs import MergeSpec, ReviewMode
+from allstop.core.tasks import NewTask, Status
+from flight import BoardFlight
+from histories import NOW
+
+NO_MERGE = {"merge": False}
+NEUTRAL = [Outcome.BLOCKED, Outcome.TIMED_OUT, Outcome.BRAKED, Outcome.ABORTED]
+
+
+def need(name, *needs, **more):
+    return NewTask(id=name, title=name, needs=needs, **more)
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+# --- review ---
+
+CLEAN = {"clean": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "facts", "status"),
+    [
+        ("skip", {}, "merging"),
+        ("auto", CLEAN, "merging"),
+        ("auto", {}, "review"),
+        ("batch", CLEAN, "review"),
+        ("per-task", CLEAN, "review"),
+    ],
+)
+def test_b21_who_looks_at_verified_work(mode, facts, status):
+    board = BoardFlight(review=mode)
+    board.add("a")
+    board.ends("a.1", tree="tree", **facts)
+
+    assert board.status("a") == [status]
+    assert board.task("a").verified == "tree"
+
+
+@pytest.mark.parametrize(
+    ("general", "rules", "tags", "status"),
+    [
+        ("skip", {"risky": "per-task"}, ("risky",), "review"),
+        ("skip", {"risky": "per-task"}, ("other",), "merging"),
+        ("batch", {"docs": "skip"}, ("docs",), "review"),
+        ("auto", {"docs": "skip"}, ("docs",), "merging"),
+        ("skip", {"docs": "auto", "risky": "batch"}, ("docs", "risky"), "review"),
+    ],
+)
+def test_b21_of_all_rules_for_its_tags_the_strictest_wins(general, rules, tags, status):
+    rules = [{"tag": tag, "mode": mode} for tag, mode in rules.items()]
+    board = BoardFlight(review=general, review_rules=rules)
+    board.add(need("a", tags=tags))
+    board.ends("a.1", **CLEAN)
+
+    assert board.status("a") == [status]
+
+
+def test_b21_the_modes_stand_from_the_laxest_to_the_strictest():
+    assert list(ReviewMode) == ["skip", "auto", "batch", "per-task"]
+
+
+def test_b21_a_task_that_was_blocked_before_is_not_approved_by_itself():
+    """B21: no BLOCKED, PENDING or finding, in no attempt."""
+    board = BoardFlight(review="auto")
+    board.add("a")
+    board.ends("a.1", Outcome.BLOCKED)
+    board.tell(Retry(task="a"))
+    board.ends("a.2", **CLEAN)
+
+    assert board.status("a") == ["review"]
+
+
+def test_b21_review_frees_the_slot_and_the_person_decides():
+    board = BoardFlight(slots=1, review="batch")
+    board.add("a", "b", "c", "d")
+    assert board.ends("a.1") == ["b.1"]
+    assert board.ends("b.1") == ["c.1"]
+    assert board.ends("c.1") == ["d.1"]
+
+    assert board.tell(Approve(task="a")) == ["a.merge1"]
+    assert board.tell(Redo(task="b", text="shorter")) == []
+    assert board.tell(Reject(task="c")) == []
+    assert board.ends("d.1", Outcome.BLOCKED) == ["b.2"]
+    assert board.spec_of("b.2")["news"] == "A person looked at your work and says: shorter"
+    assert board.status("a", "b", "c") == ["merging", "active", "cancelled"]
+
+
+# --- merging ---
+
+
+def merge_spec(board, ref):
+    return msgspec.convert(board.spec_of(ref), MergeSpec)
+
+
+def test_b17_merges_go_one_at_a_time_the_oldest_first():
+    board = BoardFlight(slots=3)
+    board.add("a", "b", "c")
+    assert board.ends("b.1", tree="tree b") == ["b.merge1"]
+    assert board.ends("c.1") == []
+    assert board.ends("a.1") == []
+
+    assert board.ends("b.merge1", commit="m1") == ["c.merge2"]
+    assert board.ends("c.merge2", commit="m2") == ["a.merge3"]
+    assert (board.status("b", "c", "a"), board.task("b").merged) == (
+        ["done", "done", "merging"],
+        "m1",
+    )
+    assert board.state.pilot.merged == 2
+
+
+def test_b17_a_merge_has_the_gate_and_knows_what_has_passed_it():
+    gate = {"checks": [{"name": "T", "run": "t"}]}
+    board = BoardFlight(gate=gate)
+    board.add(need("a", body="b"))
+    board.ends("a.1", tree="tree a")
+
+    made = merge_spec(board, "a.merge1")
+    assert made == MergeSpec(
+        task="a", target="main", message="Merge a: a", gate=made.gate, verified="tree a"
+    )
+    assert [check.run for check in made.gate.checks] == ["t"]
+
+
+def test_b17_a_conflict_goes_back_to_the_agent_at_once():
+    board = BoardFlight(slots=1)
+    board.add("a", "b", "c")
+    board.ends("a.1", tree="tree a")
+    assert board.status("b") == ["active"]
+
+    board.ends("a.merge1", Outcome.CONFLICT, "conflicts: x", news="what failed")
+    assert board.status("a") == ["pending"]
+    assert board.ends("b.1", Outcome.BLOCKED) == ["a.2"], "before what was never begun"
+    spec = board.spec_of("a.2")
+    assert (spec["onto"], spec["news"]) == ("refs/heads/main", "what failed")
+    assert (board.task("a").verified, board.task("a").conflicts) == ("", 1)
+
+
+def test_b17_a_conflict_that_was_resolved_is_merged_and_counted():
+    board = BoardFlight()
+    board.add("a")
+    board.ends("a.1")
+    board.ends("a.merge1", Outcome.CONFLICT, news="n")
+    assert board.ends("a.2", tree="new tree") == ["a.merge2"]
+    board.ends("a.merge2", commit="m1")
+
+    state, task = board.state.pilot, board.task("a")
+    assert (state.merged, state.resolved, task.conflicts) == (1, 1, 0)
+    assert (task.status, task.onto, task.news) == (Status.DONE, "", "")
+
+
+def test_b17_after_so_many_conflicts_it_goes_to_the_person():
+    board = BoardFlight(conflicts=2)
+    board.add("a")
+    for attempt in (1, 2):
+        board.ends(f"a.{attempt}")
+        assert board.ends(f"a.merge{attempt}", Outcome.CONFLICT) == [f"a.{attempt + 1}"]
+    board.ends("a.3")
+
+    assert board.ends("a.merge3", Outcome.CONFLICT, "conflicts: x", news="why") == []
+    task = board.task("a")
+    assert (task.status, task.note, task.asks) == (Status.WAITING, "conflicts: x", False)
+    assert board.tell(Retry(task="a")) == ["a.4"]
+    spec = board.spec_of("a.4")
+    assert (spec["onto"], spec["news"]) == ("refs/heads/main", "why"), "it gets the conflict too"
+    assert board.ends("a.4") == ["a.merge4"]
+    assert board.ends("a.merge4", Outcome.CONFLICT) == ["a.5"], "and as many goes as at first"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ABORTED])
+def test_b17_a_merge_that_did_not_work_is_for_the_person_and_the_next_one_goes_on(outcome):
+    board = BoardFlight()
+    board.add("a", "b")
+    board.ends("a.1")
+    board.ends("b.1")
+
+    assert board.ends("a.merge1", outcome, "git: no") == ["b.merge2"]
+    assert (board.task("a").status, board.task("a").note) == (Status.WAITING, "git: no")
+
+
+def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():
+    board = BoardFlight()
+    board.add("a", "b")
+    board.ends("a.1")
+    board.waits("a.merge1", "changes in /repo")
+
+    assert (board.task("a").status, board.task("a").note) == (Status.MERGING, "changes in /repo")
+    board.goes_on("a.merge1")
+    assert (board.task("a").status, board.task("a").note) == (Status.MERGING, "")
+    board.ends("a.merge1", commit="m")
+    assert board.status("a") == ["done"]
+
+
+# --- rolling back ---
+
+
+def merged(**spec):
+    board = BoardFlight(**spec)
+    board.add("a", need("b", "a"))
+    board.ends("a.1", tree="tree")
+    board.ends("a.merge1", commit="m1")
+    board.ends("b.1", Outcome.BLOCKED)
+    return board
+
+
+def test_b18_a_merged_task_is_reverted_in_the_queue_and_then_pending_but_held():
+    board = merged()
+
+    assert board.tell(RollBack(task="a")) == ["a.merge2"]
+    spec = merge_spec(board, "a.merge2")
+    assert (spec.revert, spec.message) == ("m1", "Roll back a: a")
+    assert board.ends("a.merge2", commit="r1") == []
+    task = board.task("a")
+    assert (task.status, task.held, task.merged) == (Status.PENDING, True, "")
+    assert board.tell(Retry(task="a")) == ["a.2"]
+
+
+def test_b18_a_rollback_that_conflicts_leaves_the_task_done_and_says_so():
+    board = merged()
+    board.tell(RollBack(task="a"))
+    board.ends("a.merge2", Outcome.CONFLICT, "conflicts: x")
+
+    task = board.task("a")
+    assert (task.status, task.merged) == (Status.DONE, "m1")
+    assert task.note == "not rolled back: conflicts: x"
+
+
+def test_b18_those_who_need_what_was_rolled_back_wait_again():
+    board = merged()
+    board.tell(Retry(task="b"))
+    board.ends("b.2", Outcome.CRASHED)
+    board.tell(RollBack(task="a"))
+    board.ends("a.merge2")
+
+    assert board.ends("b.3", Outcome.CRASHED) == []
+    assert board.status("a", "b") == ["pending", "pending"]
+
+
+# --- stepping in ---
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.BLOCKED])
+def test_b19_retry_is_a_new_attempt_at_once_in_either_mode(outcome):
+    board = BoardFlight(mode="semi")
+    board.add("a")
+    board.tell(Assign(task="a"))
+    board.ends("a.1", outcome)
+
+    assert board.tell(Retry(task="a", text="try tabs")) == ["a.2"]
+    assert board.spec_of("a.2")["news"] == "try tabs"
+    assert (board.task("a").retries, len(board.task("a").attempts)) == (1, 2)
+
+
+def test_b19_skip_lets_those_go_on_that_waited():
+    board = BoardFlight()
+    board.add("a", need("b", "a"))
+    board.ends("a.1", Outcome.FAILED)
+
+    assert board.tell(Skip(task="a")) == ["b.1"]
