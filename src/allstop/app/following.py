@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
 
 from allstop.core.events import Closed
-from allstop.core.ids import RunId
+from allstop.core.ids import RunId, root_of
 from allstop.ports import Journal, Record
 
 
@@ -51,3 +51,45 @@ class _News:
                 self._closed = isinstance(records[-1].event, Closed)
                 return records
             await bell.wait()
+
+
+@asynccontextmanager
+async def follow_tree(
+    journal: Journal, root: RunId, after: Mapping[RunId, int]
+) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
+    """What is written to a run and to all below it, from where `after` says on, without end."""
+    news = _TreeNews(journal, root, after)
+    async with anyio.create_task_group() as group:
+        with journal.listen(news.ear):
+            group.start_soon(journal.attend)
+            yield news
+        group.cancel_scope.cancel()
+
+
+class _TreeNews:
+    def __init__(self, journal: Journal, root: RunId, after: Mapping[RunId, int]) -> None:
+        self._journal = journal
+        self._root = root
+        self._seqs = dict(after)
+        self._waiting: dict[RunId, None] = dict.fromkeys(after)
+        self._bell = anyio.Event()
+
+    def ear(self, run: RunId, seq: int) -> None:
+        if root_of(run) == self._root:
+            self._waiting[run] = None
+            self._bell.set()
+
+    def __aiter__(self) -> _TreeNews:
+        return self
+
+    async def __anext__(self) -> Sequence[Record]:
+        while True:
+            while self._waiting:
+                run = next(iter(self._waiting))
+                del self._waiting[run]
+                records = await self._journal.read(run, after=self._seqs.get(run, 0))
+                if records:
+                    self._seqs[run] = records[-1].seq
+                    return records
+            self._bell = anyio.Event()
+            await self._bell.wait()

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from allstop.app.phases import phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm
-from allstop.core.ids import HELM, RunId, root_of
-from allstop.core.run import Pilot
+from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
+from allstop.core.run import Pilot, RunState
+from allstop.core.tasks import STALLED, Task
+from allstop.core.tasks import Status as Task_
 from allstop.core.views import RunView, view
 from allstop.pilots import PILOTS
+from allstop.pilots.board import BoardState
 from allstop.ports import Head, Holder
 
 if TYPE_CHECKING:
@@ -32,6 +36,26 @@ class Status(Struct, frozen=True, kw_only=True):
     stopped_by: str
     runs: list[RunView]
     needs_you: int
+    board: BoardStatus | None = None
+
+
+class BoardStatus(Struct, frozen=True, kw_only=True):
+    """Where the board stands, in short."""
+
+    phase: str
+    mode: str
+    counts: dict[str, int]
+    needs_you: list[Attention]
+
+
+class Attention(Struct, frozen=True, kw_only=True):
+    """A task that a person must look at."""
+
+    id: str
+    title: str
+    status: str
+    note: str
+    do: str  # the command that helps
 
 
 class Recorded(NamedTuple):
@@ -54,14 +78,60 @@ async def status(house: House) -> Status:
     heads = await house.journal.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
-    views = [await _view(house, head, helm, held) for head in shown]
+    views = [await _view(house, head, helm, held) for head in shown if head.run != BOARD]
+    board = await _board(house, helm, driven=BOARD in held)
+    asking = len(board.needs_you) if board else 0
     return Status(
         hold=helm.hold.value,
         stopped_since=helm.since.isoformat() if helm.since else None,
         stopped_by=helm.by,
         runs=views,
-        needs_you=sum(each.needs_you for each in views),
+        needs_you=asking + sum(each.needs_you for each in views if each.parent is None),
+        board=board,
     )
+
+
+async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | None:
+    events = [record.event for record in await house.journal.read(BOARD)]
+    if not events:
+        return None
+    run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
+    state = run.pilot
+    asking = [task for task in state.board.tasks() if _needs_you(task)]
+    return BoardStatus(
+        phase=phase(run, helm, driven=driven).value,
+        mode=state.spec.mode.value,
+        counts={status.value: n for status, n in state.board.counts.items() if n},
+        needs_you=[
+            Attention(
+                id=task.id,
+                title=task.title,
+                status=task.status.value,
+                note=task.note,
+                do=what_helps(task),
+            )
+            for task in asking
+        ],
+    )
+
+
+def _needs_you(task: Task) -> bool:
+    """A merge waits only for people: for a checkout with changes of theirs."""
+    waits_to_land = task.status is Task_.MERGING and bool(task.note)
+    return task.status in STALLED or task.status is Task_.REVIEW or waits_to_land
+
+
+def what_helps(task: Task) -> str:
+    """What a person can do for a task that can't go on without one."""
+    if task.status is Task_.REVIEW:
+        return f"allstop approve {task.id}"
+    if task.status is Task_.MERGING:
+        return "allstop run"  # once the changes that are in the way are committed
+    if task.asks and task.note.startswith("asks: "):
+        return f'allstop answer {task.id} "…"'
+    if task.asks:
+        return f"allstop log {task.id}"
+    return f"allstop retry {task.id}"
 
 
 async def _view(house: House, head: Head, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
@@ -84,6 +154,8 @@ async def record_of(house: House, run: str) -> Recorded:
         AllstopError: there is none of that name.
     """
     records = await house.journal.read(RunId(run)) if house.has_store else []
+    if not records and house.has_store and (task := await _task(house, run)):
+        records = await house.journal.read(_run_of(task))
     if not records or run == HELM:
         raise AllstopError(f"there is no run {run!r}", await _known(house))
     opened = records[0].event
@@ -93,7 +165,25 @@ async def record_of(house: House, run: str) -> Recorded:
             f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
         )
     events = [record.event for record in records]
-    return Recorded(RunId(run), PILOTS[opened.kind], opened, events)
+    return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+
+
+async def _task(house: House, task_id: str) -> Task | None:
+    events = [record.event for record in await house.journal.read(BOARD)]
+    if not events:
+        return None
+    state: BoardState = runs.fold(PILOTS["board"], events).pilot
+    return state.board.get(task_id)
+
+
+def _run_of(task: Task) -> RunId:
+    """The open run of a task, or its latest one."""
+    if task.open:
+        return child_of(BOARD, task.open)
+    if not task.attempts:
+        hint = f"`allstop run {task.id}` starts it"
+        raise AllstopError(f"{task.id} has not been started yet", hint)
+    return task.attempts[-1].run
 
 
 async def _known(house: House) -> str:

@@ -6,59 +6,157 @@ import os
 import subprocess
 from pathlib import Path
 
-GOAL = "Make greet.sh greet people by name, and the world where no name is given."
+from allstop.core.tasks import NewTask
+
+ADD = "Write add.sh, which adds two numbers"
+MULTIPLY = "Write multiply.sh, which multiplies two numbers"
+LICENCE = "Name the licence at the end of README.md"
+AUTHORS = "Name the authors at the end of README.md"
+CALC = "Write calc.sh, which adds or multiplies as it is told"
+USAGE = "Show in USAGE.md how calc.sh is used"
+
+TASKS = (
+    NewTask(id="T1", title=ADD, operation="calculator", tags=("quick-win",)),
+    NewTask(id="T2", title=MULTIPLY, operation="calculator"),
+    NewTask(id="T3", title=LICENCE, operation="papers"),
+    NewTask(id="T4", title=AUTHORS, operation="papers"),
+    NewTask(id="T5", title=CALC, operation="calculator", needs=("T1", "T2")),
+    NewTask(id="T6", title=USAGE, operation="papers", needs=("T5",)),
+)
 
 _FILES = {
-    "README.md": "# Greeter\n\nA sample for `allstop demo`: `sh greet.sh` says hello.\n",
-    "greet.sh": "# Says hello.\necho hello\n",
-    "test.sh": """\
-# Fails unless greet.sh does what it should.
-expect() {
-    if [ "$1" = "$2" ]; then echo "ok: $2"; else echo "expected '$2', got '$1'"; exit 1; fi
-}
-expect "$(sh greet.sh)" "Hello, world!"
-expect "$(sh greet.sh Ada)" "Hello, Ada!"
+    "README.md": "# Calculator\n\nA sample for `allstop demo`, in shell.\n",
+    "run-tests.sh": """\
+# Runs every test; each is silent about what is not there yet.
+for test in tests/*.sh; do
+    sh "$test" || { echo "FAILED: $test"; exit 1; }
+done
+echo "all tests pass"
+""",
+    "tests/add.sh": """\
+[ -f add.sh ] || exit 0
+[ "$(sh add.sh 2 3)" = 5 ] || { echo "2 + 3 gave '$(sh add.sh 2 3)'"; exit 1; }
+""",
+    "tests/multiply.sh": """\
+[ -f multiply.sh ] || exit 0
+[ "$(sh multiply.sh 2 3)" = 6 ] || { echo "2 * 3 gave '$(sh multiply.sh 2 3)'"; exit 1; }
+""",
+    "tests/calc.sh": """\
+[ -f calc.sh ] || exit 0
+[ "$(sh calc.sh add 2 3)" = 5 ] && [ "$(sh calc.sh multiply 2 3)" = 6 ]
 """,
     "allstop.toml": """\
 [project]
 target = "main"
 
+[loop]
+max_parallel = 3
+
 [agents.demo]
 driver = "scripted"
 script = "demo.toml"
 
+[verification]
+protected = ["tests/**"]
+
 [[verification.commands]]
-name = "Greeting test"
-run = "sh test.sh"
+name = "Tests"
+run = "sh run-tests.sh"
 timeout = 60
+
+[review]
+mode = "skip"   # in a demo nobody is there to look
 """,
-    "demo.toml": """\
-# What the scripted agent does, turn by turn. A real agent would decide for itself.
+    "demo.toml": f"""\
+# What the scripted agent does. A real agent would decide for itself.
+
+# whoever comes second at the end of README.md is told that others were there first
 [[turn]]
+when = "resolve the conflicts"
 steps = [
-    { say = "I look at greet.sh and write the greeting." },
-    { sleep = 0.3 },
-    { write = "greet.sh", text = '''
-# Says hello to somebody.
-echo "Hello, $1!"
-''' },
-    { use = { input = 1800, output = 240 } },
-    { say = "It greets by name now." },
-    { signal = "COMPLETE" },
+    {{ say = "Both lines are wanted: I keep both." }},
+    {{ sleep = 0.3 }},
+    {{ run = "sed -i '/^<<<<<<</d; /^=======/d; /^>>>>>>>/d' README.md" }},
+    {{ run = "git commit -qam 'Keep both lines'" }},
+    {{ use = {{ input = 2100, output = 90 }} }},
+    {{ signal = "COMPLETE" }},
 ]
 
 [[turn]]
+when = "{ADD}"
 steps = [
-    { say = "The check is right: without a name nobody is greeted. I give the name a default." },
-    { sleep = 0.3 },
-    { write = "greet.sh", text = '''
-# Says hello to somebody, or to the world.
-echo "Hello, ${1:-world}!"
-''' },
-    { run = "sh test.sh" },
-    { run = "git commit -qam 'Greet the world where no name is given'" },
-    { use = { input = 2400, output = 180 } },
-    { signal = "COMPLETE" },
+    {{ sleep = 0.4 }},
+    {{ write = "add.sh", text = "echo $(($1 + $2))" }},
+    {{ run = "git add add.sh && git commit -qm 'Add two numbers'" }},
+    {{ use = {{ input = 1500, output = 80 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{MULTIPLY}"
+steps = [
+    {{ sleep = 0.6 }},
+    {{ write = "multiply.sh", text = "echo $(($1 + $2))" }},
+    {{ say = "It multiplies." }},
+    {{ use = {{ input = 1500, output = 80 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{MULTIPLY}"
+steps = [
+    {{ say = "The test is right: I had added." }},
+    {{ sleep = 0.4 }},
+    {{ write = "multiply.sh", text = "echo $(($1 * $2))" }},
+    {{ run = "sh run-tests.sh" }},
+    {{ use = {{ input = 1900, output = 70 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{LICENCE}"
+steps = [
+    {{ sleep = 0.3 }},
+    {{ run = "echo 'Licence: Apache-2.0' >>README.md" }},
+    {{ use = {{ input = 1400, output = 40 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{AUTHORS}"
+steps = [
+    {{ sleep = 0.9 }},
+    {{ run = "echo 'Authors: a script' >>README.md" }},
+    {{ use = {{ input = 1400, output = 40 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{CALC}"
+steps = [
+    {{ sleep = 0.3 }},
+    {{ say = "All done, calc.sh is complete." }},
+    {{ use = {{ input = 1700, output = 60 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{CALC}"
+steps = [
+    {{ say = "Nothing was there indeed. Now it is." }},
+    {{ sleep = 0.4 }},
+    {{ write = "calc.sh", text = 'operation=$1; shift; sh "$operation.sh" "$@"' }},
+    {{ use = {{ input = 2000, output = 90 }} }},
+    {{ signal = "COMPLETE" }},
+]
+
+[[turn]]
+when = "{USAGE}"
+steps = [
+    {{ sleep = 0.3 }},
+    {{ write = "USAGE.md", text = "`sh calc.sh add 2 3` gives 5.\\n" }},
+    {{ use = {{ input = 1600, output = 60 }} }},
+    {{ signal = "COMPLETE" }},
 ]
 """,
 }
@@ -67,12 +165,13 @@ echo "Hello, ${1:-world}!"
 def make_sample(folder: Path) -> None:
     """A git repository with one commit on main."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tests").mkdir()
     for name, text in _FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
     _git(folder, "init", "-q", "-b", "main")
     _git(folder, "add", "-A")
     who = ("-c", "user.name=Allstop demo", "-c", "user.email=demo@allstop.invalid")
-    _git(folder, *who, "commit", "-q", "--no-verify", "-m", "A greeter that greets nobody")
+    _git(folder, *who, "commit", "-q", "--no-verify", "-m", "A calculator that can't calculate yet")
 
 
 def git_output(folder: Path, *arguments: str) -> str:

@@ -7,23 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import crew
-from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
-from allstop.core.ids import AgentName, RunId
+from allstop.core.ids import AgentName
 from allstop.core.moves import Check
-from allstop.core.plain import one_line
-from allstop.core.retries import Backoff
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.pilots.task import TaskSpec
 from allstop.ports import Box, Caps, Launcher, Network
 from allstop.settings.model import Network as NetworkSetting
 
@@ -37,7 +31,9 @@ class Workshop(NamedTuple):
 
 
 @asynccontextmanager
-async def workshop(house: House, agents: tuple[AgentName, ...]) -> AsyncIterator[Workshop]:
+async def workshop(
+    house: House, agents: tuple[AgentName, ...], *, slots: int | None = None
+) -> AsyncIterator[Workshop]:
     """An engine at work, for as long as the block lasts."""
     settings = house.settings
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
@@ -55,7 +51,7 @@ async def workshop(house: House, agents: tuple[AgentName, ...]) -> AsyncIterator
         pilots=PILOTS,
         launcher=launcher,
         name=engine_name(os.getpid()),
-        slots=settings.loop.max_parallel,
+        slots=slots or settings.loop.max_parallel,
     )
     try:
         async with engine.serving():
@@ -81,6 +77,10 @@ async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
         box=box(house),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
+        copy=settings.workspace.copy,
+        setup=settings.workspace.setup or "",
+        setup_timeout_s=float(settings.workspace.setup_timeout),
+        disk_mb=settings.limits.disk_mb,
     )
 
 
@@ -110,47 +110,6 @@ def target(house: House) -> str:
     return branch
 
 
-async def open_task(
-    house: House, engine: LocalEngine, goal: str, agents: tuple[AgentName, ...]
-) -> RunId:
-    """Begin a task of its own for a prompt."""
-    settings = house.settings
-    agent = settings.agents[agents[0]]
-    start = target(house)
-    number = len([h for h in await house.journal.heads() if h.parent is None])
-    while True:
-        number += 1
-        run = RunId(f"r{number}")
-        spec = TaskSpec(
-            task=run,
-            goal=goal,
-            agents=agents,
-            target=start,
-            branch=f"allstop/{run}",
-            checks=checks(house),
-            done=agent.done.value,
-            iterations=settings.loop.max_iterations,
-            turn_s=60.0 * (agent.timeout_minutes or settings.loop.timeout_minutes),
-            idle_s=float(agent.idle_seconds or settings.loop.idle_seconds),
-            max_tokens=agent.max_tokens_per_call,
-            backoff=Backoff(
-                first_s=settings.retry.base_ms / 1000,
-                factor=settings.retry.factor,
-                jitter=settings.retry.jitter,
-                retries=settings.retry.max_retries,
-            ),
-        )
-        opened = await engine.open(
-            run,
-            "task",
-            msgspec.to_builtins(spec),
-            title=one_line(goal, 120),
-            limits=limits(house),
-        )
-        if opened:
-            return run
-
-
 def checks(house: House) -> tuple[Check, ...]:
     verification = house.settings.verification
     return tuple(
@@ -161,18 +120,4 @@ def checks(house: House) -> tuple[Check, ...]:
             required=check.required,
         )
         for check in verification.commands
-    )
-
-
-def limits(house: House) -> Limits:
-    """Of one run; the time of an attempt counts only while it works."""
-    settings = house.settings
-    budget = settings.budget
-    return Limits(
-        turns=budget.turns,
-        tokens=budget.tokens,
-        cost_microusd=None if budget.cost_usd is None else int(budget.cost_usd * 1_000_000),
-        time_s=None if budget.minutes is None else budget.minutes * 60.0,
-        busy_s=None,
-        at_limit=AtLimit(budget.at_limit.value),
     )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.app.looking import Status
+    from allstop.app.looking import BoardStatus, Status
     from allstop.core.commands import Command
     from allstop.core.views import RunView
 
@@ -55,10 +56,20 @@ def _status_lines(house: House, found: Status) -> list[str]:
         )
     elif found.hold != "running":
         lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+    lines += _board_lines(found.board) if found.board else []
     lines += [_run_line(view) for view in found.runs]
-    if not found.runs:
+    if not found.runs and not found.board:
         lines.append("Nothing has been run here yet.")
     return [*lines, "", _next(house, found)]
+
+
+def _board_lines(board: BoardStatus) -> list[str]:
+    counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
+    lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
+    for task in board.needs_you:
+        note = f": {one_line(task.note, 80)}" if task.note else ""
+        lines.append(f"? {task.id:<8} {task.status}{note}   → {task.do}")
+    return lines
 
 
 def _run_line(view: RunView) -> str:
@@ -75,12 +86,14 @@ def _next(house: House, found: Status) -> str:
         return "Next: `allstop init` writes allstop.toml from what it finds here."
     if found.hold != "running":
         return "Next: `allstop resume`."
-    waiting = [view for view in found.runs if view.needs_you]
-    if waiting and waiting[0].status == "interrupted":
-        return f"Next: `allstop resume {waiting[0].id}` goes on where it was."
-    if waiting:
-        return f'Next: `allstop answer {waiting[0].id} "…"`, or `allstop log {waiting[0].id}`.'
-    return 'Next: `allstop run "what is to be done"`, or `allstop log RUN` to see what happened.'
+    board = found.board
+    if board and board.needs_you:
+        return f"Next: `{board.needs_you[0].do}`."
+    if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
+        return "Next: `allstop run` works on what is ready."
+    if board and board.counts.get("active"):
+        return "Next: `allstop run` goes on where it was, unless another process does."
+    return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The demo: a sample repository, a scripted agent, a check that says no before it says yes."""
+"""The demo: a sample repository, six tasks, a scripted agent that makes mistakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from allstop.cli.output import Context, run
 )
 @click.pass_obj
 def demo(context: Context, folder: Path | None) -> int:
-    """Make a sample repository and run a scripted agent on it, end to end.
+    """Make a sample repository and run a whole board on it with scripted agents.
 
     It needs no keys and no network, and ends by itself.
     """
@@ -32,25 +32,42 @@ def demo(context: Context, folder: Path | None) -> int:
 
 
 def _demo(context: Context) -> int:
-    from allstop.app.crew import chosen
-    from allstop.app.sample import GOAL, git_output, make_sample
-    from allstop.cli.foreground import begin
+    from allstop.app.equipping import board_spec
+    from allstop.app.sample import TASKS, git_output, make_sample
+    from allstop.cli.boarding import work
     from allstop.cli.setup import accept
+    from allstop.core.commands import AddTasks
 
     folder = context.folder
     make_sample(folder)
     click.echo(f"A sample repository: {folder}")
-    click.echo(f'$ allstop run "{GOAL}"')
+    click.echo("Six tasks, two of which wait for others, on three slots:")
+    click.echo("$ allstop run")
     with context.house() as house:
         accept(house)
-        code = run(lambda: begin(house, GOAL, chosen(house), as_json=False))
-    click.echo("\nWhat came home, on a branch of its own; main is untouched:")
-    click.echo(git_output(folder, "log", "--oneline", "--stat", "main..allstop/r1"))
-    click.echo("\nThe agent said it was done twice. The check said no, then yes. Look around:")
+        spec = board_spec(house)
+        code = run(lambda: work(house, spec, lambda state: [AddTasks(tasks=TASKS)]))
+    click.echo("\nWhat is on main now:")
+    click.echo(git_output(folder, "log", "--oneline", "--graph", "--first-parent", "-n", "8"))
+    click.echo(f"\n$ sh run-tests.sh\n{_tests(folder)}")
+    click.echo(
+        "\nOne gate said no and the agent fixed it (T2), one COMPLETE was not true and was caught\n"
+        "(T5), one conflict was resolved by the agent and checked again (T3 or T4). Look around:"
+    )
     click.echo(f"  cd {folder}")
-    click.echo("  allstop log r1          what happened, line by line")
-    click.echo("  allstop receipts r1     why: every decision and what was known")
-    click.echo("  allstop replay r1       every decision made again from the record")
-    click.echo("  git diff main allstop/r1")
+    click.echo("  allstop list            the board")
+    click.echo("  allstop log T2          what happened, line by line")
+    click.echo("  allstop receipts T5     why: every decision and what was known")
+    click.echo("  allstop replay board    every decision made again from the record")
     click.echo("Then, in a repository of yours: allstop init")
     return code
+
+
+def _tests(folder: Path) -> str:
+    """Files that were merged; in a sample, they are the demo's own."""
+    import subprocess
+
+    done = subprocess.run(
+        ["sh", "run-tests.sh"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()

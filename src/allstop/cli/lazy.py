@@ -23,7 +23,8 @@ class Commands(click.Group):
         if cmd_name not in self._table:
             return None
         module = importlib.import_module(f"allstop.cli.{self._table[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        name = cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"  # list, next, import
+        command: click.Command = getattr(module, name)
         return command
 
     def resolve_command(

@@ -34,7 +34,7 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
     from allstop.core.ids import HELM
 
     if run_id != HELM:
-        await record_of(house, run_id)
+        run_id = (await record_of(house, run_id)).run
     if not follow:
         print_records(await house.journal.read(run_id), as_json=as_json)
         return
@@ -50,7 +50,8 @@ def print_records(records: Iterable[Record], *, as_json: bool) -> None:
 
     for record in records:
         if as_json:
-            entry = {"run": record.run, "seq": record.seq, **msgspec.to_builtins(record.event)}
+            event = msgspec.to_builtins(record.event)
+            entry = {"run": record.run, "seq": record.seq, **event} | {"run": record.run}
             click.echo(msgspec.json.encode(entry).decode())
         else:
             for line in lines(record.event):

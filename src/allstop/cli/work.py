@@ -2,41 +2,123 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from allstop.cli.output import Context, json_option, print_json
 from allstop.cli.output import run as run_async
+from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.core.commands import Command
+    from allstop.pilots.board import BoardState
+
+LONGEST_TITLE = 120
 
 
 @click.command()
-@click.argument("prompt")
-@click.option("--agent", help="Which configured agent works; else the first choice of [loop].")
-@click.option("--budget", type=float, metavar="USD", help="Most money for this run.")
+@click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
+@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Tasks at once.")
+@click.option(
+    "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop, or you."
+)
+@click.option(
+    "--count", "most", type=click.IntRange(min=1), metavar="N", help="Start no more than N tasks."
+)
+@click.option("--for", "for_", metavar="2h", help="Start none after this long.")
+@click.option("--until", metavar="07:00", help="Start none after this time of day.")
+@click.option("--agent", help="Who works on a PROMPT; else the first choice of [loop].")
+@click.option("--budget", type=float, metavar="USD", help="Most money for this call.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON, one a line.")
 @click.pass_obj
-def run(
-    context: Context, prompt: str, agent: str | None, budget: float | None, as_json: bool
-) -> int:
-    """Run an agent on PROMPT in a workspace of its own.
+def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) -> int:
+    """Work on the board's tasks, each in a workspace of its own, until nothing is ready.
 
-    The work is checked by the commands of [verification] and comes home as a branch allstop/RUN.
-    Ctrl-C pauses after the current turn; Ctrl-C again is Allstop.
-    """
-    flags = {} if budget is None else {"budget.cost_usd": budget}
-    with context.house(flags) as house:
-        return run_async(lambda: _run(house, prompt, agent, as_json=as_json))
+    With IDs only these are worked on. What is no ID is a PROMPT: a task is made for it. Work is
+    checked by the commands of [verification], reviewed as [review] says, and merged.
+    Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
+    """  # fmt: skip
+    with context.house() as house:
+        return run_async(lambda: _run(house, Asked(**given), budget, as_json=as_json))
 
 
-async def _run(house: House, prompt: str, agent: str | None, *, as_json: bool) -> int:
+class Asked(NamedTuple):
+    """What `allstop run` was asked to do."""
+
+    what: tuple[str, ...]
+    parallel: int | None
+    mode: str | None
+    most: int | None
+    for_: str | None
+    until: str | None
+    agent: str | None
+
+
+async def _run(house: House, asked: Asked, budget: float | None, *, as_json: bool) -> int:
+    from allstop.app.board import free_ids, read
     from allstop.app.crew import chosen
-    from allstop.cli.foreground import begin
+    from allstop.app.equipping import board_spec
+    from allstop.cli.boarding import work
+    from allstop.cli.times import until
+    from allstop.core.specs import Mode
 
-    return await begin(house, prompt, chosen(house, agent), as_json=as_json)
+    board = (await read(house)).state.board
+    named = [each for each in asked.what if each in board.nodes]
+    prompts = [each for each in asked.what if each not in board.nodes]
+    _refuse_prompts(prompts, named)
+    mode = Mode(asked.mode) if asked.mode else None
+    spec = board_spec(
+        house,
+        mode=Mode.SEMI if asked.what else mode,
+        slots=asked.parallel,
+        count=asked.most,
+        until=until(house.clock.now(), asked.for_, asked.until),
+        agents=chosen(house, asked.agent) if asked.agent else None,
+    )
+    return await work(
+        house,
+        spec,
+        lambda state: _to_do(state, named, prompts, asked.agent),
+        only=[*named, *free_ids(board, len(prompts))],
+        budget_usd=budget,
+        as_json=as_json,
+    )
+
+
+def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
+    """One word may be a prompt, but not among others, and not where it is like an id of ours."""
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import ID
+
+    is_alone = len(prompts) + len(named) == 1
+    for prompt in prompts:
+        if not prompt.strip():
+            raise AllstopError("the prompt is empty", "say what is to be done")
+        if ID.fullmatch(prompt) and not (is_alone and prompt.isalpha()):
+            raise AllstopError(f"there is no task {prompt!r}", "`allstop list` shows what there is")
+
+
+def _to_do(
+    state: BoardState, named: list[str], prompts: list[str], agent: str | None
+) -> list[Command]:
+    from allstop.app.board import free_ids
+    from allstop.core.commands import AddTasks, Assign
+    from allstop.core.ids import AgentName
+    from allstop.core.tasks import NewTask
+
+    commands: list[Command] = [Assign(task=task) for task in named]
+    for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
+        title, _, rest = prompt.strip().partition("\n")
+        new = NewTask(
+            id=task_id,
+            title=one_line(title, LONGEST_TITLE),
+            body=prompt.strip() if len(title) > LONGEST_TITLE else rest.strip(),
+            agent=AgentName(agent) if agent else None,
+        )
+        commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
+    return commands
 
 
 @click.command()
@@ -62,15 +144,16 @@ async def _lift(house: House, *, as_json: bool) -> int:
         return 0
     click.echo("The stop is lifted." if lifted else "Nothing was held.")
     for view in open_runs:
-        if not view.driven:
-            click.echo(f"  {view.id}: {view.title[:60]}   → allstop resume {view.id}")
+        if not view.driven and view.parent is None:
+            click.echo(f"  {view.id}: {view.title[:60]}   → allstop run")
     return 0
 
 
 async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
+    from allstop.app.equipping import board_spec
     from allstop.app.looking import helm_of, record_of
     from allstop.app.speaking import speak
-    from allstop.cli.foreground import go_on
+    from allstop.cli.boarding import work
     from allstop.core.commands import Resume
     from allstop.core.errors import AllstopError
     from allstop.core.helm import Hold
@@ -84,4 +167,4 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")
         return 0
-    return await go_on(house, recorded, as_json=as_json)
+    return await work(house, board_spec(house), lambda state: [], as_json=as_json)

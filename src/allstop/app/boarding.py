@@ -1,0 +1,138 @@
+"""Putting the board to work in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+
+from allstop.adapters.hooks import HookRunner
+from allstop.app import board as boards
+from allstop.app import equipping
+from allstop.app.following import follow_tree
+from allstop.app.work import Workshop, workshop
+from allstop.core import hooks
+from allstop.core import run as runs
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.commands import Command, Equip, Raise, Resume, Retry
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD, AgentName, RunId, child_of
+from allstop.core.run import RunState
+from allstop.core.specs import BoardSpec
+from allstop.core.tasks import OVER
+from allstop.engines.saying import say
+from allstop.pilots.board import BoardState
+from allstop.ports import Clock, HeldError, Live
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+Decide = Callable[[BoardState], Sequence[Command]]
+
+
+class Session(NamedTuple):
+    """A board at work here."""
+
+    shop: Workshop
+    since: datetime
+    before: BoardState
+    seqs: dict[RunId, int]  # how far each run was
+    clock: Clock
+
+    def run(self) -> RunState[BoardState]:
+        state = self.shop.engine.state(BOARD)
+        assert state is not None, "a board is never over"
+        return state
+
+
+async def prepare(
+    house: House, spec: BoardSpec, decide: Decide, budget_usd: float | None = None
+) -> BoardState:
+    """Say how the board works from now on, and what it is to do; a pause is lifted.
+
+    Raises:
+        HeldError: another process drives it.
+        AllstopError: what is to be done is refused.
+    """
+    holders = house.journal.holders()
+    if BOARD in holders:
+        raise HeldError(BOARD, holders[BOARD])
+    read = await boards.read(house)
+    if read.run.hold is Hold.STOPPED:
+        raise AllstopError("the board is stopped", "`allstop resume board` goes on")
+    limits = Limits(at_limit=AtLimit.PAUSE)
+    if budget_usd is not None:
+        cost = read.run.tally.cost_microusd + int(budget_usd * 1_000_000)
+        limits = Limits(cost_microusd=cost, at_limit=AtLimit.PAUSE)
+    state = await boards.tell(
+        house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)]
+    )
+    if read.run.hold is not Hold.NONE:
+        await say(house.journal, house.clock, BOARD, Resume(), "allstop run")
+    if state.merging:  # it may have waited for somebody's changes: a person says look now
+        merging = child_of(BOARD, state.merging)
+        await say(house.journal, house.clock, merging, Retry(), "allstop run")
+    return state
+
+
+def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
+    """The agents that work may need."""
+    named = [task.agent for task in state.board.tasks() if task.agent and task.status not in OVER]
+    return tuple(dict.fromkeys([*spec.agents, *named]))
+
+
+@asynccontextmanager
+async def at_work(
+    house: House, spec: BoardSpec, state: BoardState, show: Callable[[str], None]
+) -> AsyncIterator[Session]:
+    """Drive the board until the block is left."""
+    since = house.clock.now()
+    seqs = {head.run: head.seq for head in await house.journal.heads()}
+    log = house.folder / "logs" / "hooks.log"
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    async with (
+        HookRunner(
+            equipping.hooks(house), house.repository, log, clock=house.clock, show=show
+        ) as runner,
+        workshop(house, needed(spec, state), slots=spec.slots) as shop,
+        anyio.create_task_group() as group,
+    ):
+        shop.engine.view(lambda run, live: _trouble(live, show))
+        group.start_soon(_fire_hooks, house, runner)
+        await shop.engine.take(BOARD)
+        yield Session(shop, since, state, seqs, house.clock)
+        group.cancel_scope.cancel()
+
+
+def _trouble(live: Live, show: Callable[[str], None]) -> None:
+    if live.kind == "trouble":
+        show(live.text)
+
+
+async def _fire_hooks(house: House, runner: HookRunner) -> None:
+    read = await boards.read(house)
+    state = read.run
+    watch = hooks.Watch()
+    workspaces = house.folder / "workspaces"
+    for record in await house.journal.read(BOARD):
+        watch = hooks.evolve(watch, record.event)
+    async with follow_tree(house.journal, BOARD, {BOARD: read.cursor.seq}) as batches:
+        async for batch in batches:
+            for record in batch:
+                if record.run != BOARD:
+                    continue
+                failed_before = state.pilot.errors
+                state = runs.evolve(boards.PILOT, state, record.event)
+                target, tasks = state.pilot.spec.target, state.pilot.board.get
+                ground = hooks.Ground(BOARD, target, tasks, lambda task: str(workspaces / task))
+                facts = hooks.fired(watch, record.event, ground)
+                watch = hooks.evolve(watch, record.event)
+                if facts is not None:
+                    runner.fire(facts)
+                errors = state.pilot.errors
+                if errors > failed_before and errors == state.pilot.spec.errors:
+                    runner.fire(hooks.paused(ground, f"{errors} tasks failed in a row"))

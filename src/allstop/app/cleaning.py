@@ -1,0 +1,87 @@
+"""Workspaces that are no longer needed: shown first, removed where nothing is lost."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, nullcontext
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from allstop.adapters.git.cleaning import Cleaning, Leftover, Removal
+from allstop.adapters.git.repository import Repository
+from allstop.adapters.processes.probe import make_launcher
+from allstop.app import board, work
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD
+from allstop.core.tasks import OVER, Status
+from allstop.ports import HeldError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from allstop.app.house import House
+
+LABEL = "clean"
+
+
+@asynccontextmanager
+async def _cleaning(house: House, *, alone: bool = True) -> AsyncIterator[Cleaning]:
+    """While it lasts nobody else drives the board, unless that does no harm."""
+    with house.journal.claim(BOARD) if alone else nullcontext():
+        launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+        places = await work.workspaces(house, launcher)
+        folder = house.folder / "workspaces"
+        yield Cleaning(Repository(house.repository), folder, launcher=launcher, workspaces=places)
+
+
+async def leftovers(house: House) -> list[Leftover]:
+    """Every workspace that no task will go on in."""
+    tasks = (await board.read(house)).state.board
+    async with _cleaning(house) as cleaning:
+        found = await cleaning.leftovers(LABEL)
+    return [each for each in found if not _is_needed(tasks.get(each.name))]
+
+
+def _is_needed(task: object) -> bool:
+    status = getattr(task, "status", None)
+    return status is not None and status not in OVER
+
+
+async def remove(house: House, names: list[str], *, force: bool) -> list[Removal]:
+    tasks = (await board.read(house)).state.board
+    for name in names:
+        task = tasks.get(name)
+        if task is not None and (task.open or task.status is Status.MERGING):
+            raise AllstopError(
+                f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
+            )
+    async with _cleaning(house) as cleaning:
+        return [await cleaning.remove(name, LABEL, force=force) for name in names]
+
+
+async def throw_away(house: House, task_id: str) -> str:
+    """The work of a held task, which nobody starts meanwhile; the ref that keeps it."""
+    async with _cleaning(house, alone=False) as cleaning:
+        return await cleaning.reset(task_id, LABEL)
+
+
+async def sweep(house: House) -> list[str]:
+    """Remove what was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
+    tasks = (await board.read(house)).state.board
+    before = house.clock.now() - timedelta(days=house.settings.workspace.keep_days)
+    old = [
+        task.id
+        for task in tasks.tasks()
+        if task.status in OVER
+        and task.attempts
+        and task.changed_at is not None
+        and task.changed_at < before
+        and (house.folder / "workspaces" / task.id).is_dir()
+    ]
+    if not old:
+        return []
+    try:
+        async with _cleaning(house) as cleaning:
+            done = [await cleaning.remove(name, LABEL) for name in old]
+    except HeldError:
+        return []
+    return [each.name for each in done if each.removed]

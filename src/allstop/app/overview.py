@@ -1,0 +1,128 @@
+"""A board as people see it: its tasks, where it stands, what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from allstop.app import board as boards
+from allstop.app.looking import helm_of
+from allstop.app.phases import phase
+from allstop.core import board as board_
+from allstop.core.board import Board, Score
+from allstop.core.helm import Helm, Hold
+from allstop.core.ids import BOARD, root_of
+from allstop.core.tasks import OVER, Attempt, Status, Task
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+STOPPED = "stopped; it goes on where it was"
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """A task as it is shown, with stable keys."""
+
+    id: str
+    title: str
+    status: str
+    body: str
+    operation: str
+    needs: tuple[str, ...]
+    waits_for: tuple[str, ...]  # the needs that are not met
+    ready: bool
+    tags: tuple[str, ...]
+    priority: int
+    agent: str | None
+    iterations: int | None
+    minutes: float | None
+    retries: int
+    attempts: tuple[Attempt, ...]
+    pinned: bool
+    assigned: bool
+    held: bool
+    note: str
+    run: str | None  # the latest attempt, for `allstop log`
+    merged: str
+    tokens: int
+    cost_usd: float
+
+
+class BoardView(Struct, frozen=True, kw_only=True):
+    phase: str
+    mode: str
+    counts: dict[str, int]
+    tasks: list[TaskView]
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """A ready task and why it is where it is."""
+
+    task: TaskView
+    score: Score
+    pinned: bool
+
+
+async def overview(house: House) -> BoardView:
+    read = await boards.read(house)
+    helm = await helm_of(house)
+    driven = root_of(BOARD) in house.journal.holders()
+    state = read.state
+    return BoardView(
+        phase=phase(read.run, helm, driven=driven).value,
+        mode=state.spec.mode.value,
+        counts={status.value: n for status, n in state.board.counts.items() if n},
+        tasks=[view(state.board, task, helm) for task in state.board.tasks()],
+    )
+
+
+async def choices(house: House, most: int) -> list[Choice]:
+    """What would be started next, the best first."""
+    board = (await boards.read(house)).state.board
+    found: list[Choice] = []
+    for task in board_.ready(board):
+        if len(found) == most:
+            break
+        whole = board[task.id]
+        score = board_.score(board, whole)
+        found.append(Choice(task=view(board, whole), score=score, pinned=bool(whole.pin)))
+    return found
+
+
+def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
+    tally = task.tally
+    waits = tuple(need.id for need in board_.waits_for(board, task))
+    is_stopped = helm is not None and helm.hold is Hold.STOPPED and task.status is Status.ACTIVE
+    status = Status.PENDING if is_stopped else task.status
+    return TaskView(
+        id=task.id,
+        title=task.title,
+        status=status.value,
+        body=task.body,
+        operation=task.operation,
+        needs=task.needs,
+        waits_for=waits if task.status not in OVER else (),
+        ready=task.status is Status.PENDING and not waits and not task.held,
+        tags=task.tags,
+        priority=task.priority,
+        agent=task.agent,
+        iterations=task.iterations,
+        minutes=task.minutes,
+        retries=task.retries,
+        attempts=task.attempts,
+        pinned=bool(task.pin),
+        assigned=task.assigned,
+        held=task.held,
+        note=STOPPED if is_stopped else task.note,
+        run=task.attempts[-1].run if task.attempts else None,
+        merged=task.merged,
+        tokens=tally.tokens,
+        cost_usd=tally.cost_microusd / 1e6,
+    )
+
+
+def changed_since(tasks: Iterable[Task], since: datetime) -> list[Task]:
+    return [task for task in tasks if task.changed_at is not None and task.changed_at >= since]

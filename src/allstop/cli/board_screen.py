@@ -1,0 +1,271 @@
+"""What a board at work looks like: a live table on a terminal, plain lines or JSON elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from allstop.cli.record import as_text, print_records
+from allstop.core.commands import Equip, Raise
+from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
+from allstop.core.ids import BOARD, RunId, child_of
+from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
+from allstop.core.plain import one_line
+from allstop.core.replies import Signal, read_signal
+from allstop.core.run import RunState
+from allstop.core.statistics import Statistics
+from allstop.core.tasks import Status
+from allstop.core.views import Line, describe, lines, outcome_of
+from allstop.pilots.task import TaskState
+from allstop.ports import Live, Record
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from allstop.app.boarding import Session
+
+
+class BoardScreen(Protocol):
+    seqs: dict[RunId, int]
+
+    def begin(self, session: Session) -> None: ...
+    def records(self, batch: Sequence[Record]) -> None: ...
+    def live(self, run: RunId, live: Live) -> None: ...
+    def note(self, text: str) -> None: ...
+    def end(self, stats: Statistics) -> None: ...
+
+
+def make_board_screen(*, as_json: bool) -> AbstractContextManager[BoardScreen]:
+    if as_json:
+        return JsonBoardScreen()
+    return TerminalBoardScreen() if sys.stdout.isatty() else PlainBoardScreen()
+
+
+def label_of(run: RunId) -> str:
+    """The task that a run of a board is for."""
+    return run.partition("/")[2].rpartition(".")[0] or run
+
+
+def told(record: Record) -> list[Line]:
+    """The lines of an event; what a board writes of its children, they say themselves."""
+    event = record.event
+    if record.run == BOARD:
+        is_news = isinstance(event, Commanded) and not isinstance(event.command, Equip | Raise)
+        return lines(event) if is_news else []
+    if isinstance(event, Opened):
+        return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
+    return lines(event)
+
+
+def news(record: Record) -> list[Line]:
+    """On a terminal the table shows the rest."""
+    event, run = record.event, record.run
+    is_merge = is_merging(run)
+    match event:
+        case Opened() if is_merge:
+            return []
+        case MoveEnded(at=at, result=result):
+            return [Line(at, *line) for line in _came_back(result)]
+        case Closed(at=at, outcome=Outcome.DONE):
+            return [] if is_merge else [Line(at, "✓", "verified")]
+        case Closed(outcome=Outcome.CONFLICT):
+            return []  # the conflict was shown, and what is done about it will be
+        case Opened() | Closed() | Commanded() | Waited():
+            return told(record)
+        case _:
+            return []
+
+
+def _came_back(result: Result) -> list[tuple[str, str]]:
+    match result:
+        case Landed(commit=commit):
+            return [("✓", f"merged as {commit[:10]}")]
+        case Failed():
+            return [("✗", outcome_of(result))]
+        case ChecksDone(failed=failed, findings=findings):
+            found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
+            return [*(("✗", f"{check.name} failed: back to the agent") for check in failed), *found]
+        case TurnDone(text=text, change=change) if change is not None and not change.files:
+            if read_signal(text).signal is Signal.COMPLETE:
+                return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
+        case _:
+            pass
+    return []
+
+
+def is_merging(run: RunId) -> bool:
+    return run.rpartition(".")[2].startswith("merge")
+
+
+class PlainBoardScreen:
+    """A line for everything that happened, with the task it happened to."""
+
+    def __init__(self) -> None:
+        self.seqs: dict[RunId, int] = {}
+
+    def __enter__(self) -> BoardScreen:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def begin(self, session: Session) -> None:
+        """What was written before is not shown again."""
+        self.seqs = dict(session.seqs)
+
+    def records(self, batch: Sequence[Record]) -> None:
+        for record in batch:
+            if record.seq > self.seqs.get(record.run, 0):
+                self.seqs[record.run] = record.seq
+                self._print(record)
+
+    def live(self, run: RunId, live: Live) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        if text:
+            click.echo(text)
+
+    def end(self, stats: Statistics) -> None:
+        for line in summary(stats):
+            self.note(line)
+
+    def _print(self, record: Record) -> None:
+        for line in told(record):
+            click.echo(prefixed(record.run, line))
+
+
+class JsonBoardScreen(PlainBoardScreen):
+    """Events only, on standard output; everything else goes beside it."""
+
+    def note(self, text: str) -> None:
+        if text:
+            click.echo(text, err=True)
+
+    def _print(self, record: Record) -> None:
+        print_records([record], as_json=True)
+
+
+def prefixed(run: RunId, line: Line) -> str:
+    return as_text(Line(line.at, f"{label_of(run):<8} {line.mark}", line.text))
+
+
+def summary(stats: Statistics) -> list[str]:
+    done = f"{stats.completed} verified, {stats.failed} failed, {stats.remaining} remaining"
+    merges = f"{stats.merged} merged, {stats.conflicts_resolved} conflicts resolved"
+    if stats.pending_merges:
+        merges += f", {stats.pending_merges} pending"
+    turns = f"{stats.iterations} iterations"
+    if stats.completed:
+        turns += f" (average {stats.average:g}, fastest {stats.fastest}, slowest {stats.slowest})"
+    cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""
+    return [
+        "",
+        f"{done} · {merges}",
+        f"{turns} · {stats.tokens:,} tokens{cost} · {stats.runtime_s:.0f} s",
+    ]
+
+
+class TerminalBoardScreen(PlainBoardScreen):
+    """News above; below them a table that lives: who works on what, how far, for how long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.live import Live as LiveDisplay
+
+        self._console = Console(highlight=False)
+        self._session: Session | None = None
+        self._words: dict[RunId, str] = {}
+        self._live = LiveDisplay(
+            console=self._console,
+            get_renderable=self._table,
+            refresh_per_second=8,
+            transient=True,
+        )
+
+    def __enter__(self) -> BoardScreen:
+        self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._live.stop()
+
+    def begin(self, session: Session) -> None:
+        super().begin(session)
+        self._session = session
+
+    def live(self, run: RunId, live: Live) -> None:
+        self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
+
+    def note(self, text: str) -> None:
+        if text:
+            self._console.print(text, markup=False, style="bold")
+
+    def end(self, stats: Statistics) -> None:
+        self._session = None
+        super().end(stats)
+
+    def _print(self, record: Record) -> None:
+        for line in news(record):
+            style = {"✗": "red", "✓": "green", "■": "bold", "?": "yellow"}.get(line.mark, "")
+            self._console.print(prefixed(record.run, line), markup=False, style=style)
+
+    # --- the table ---
+
+    def _table(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        if self._session is None:
+            return table
+        run = self._session.run()
+        state = run.pilot
+        for ref, task_id in state.refs.items():
+            self._row(table, child_of(BOARD, ref), task_id)
+        counts = state.board.counts
+        totals = [f"{counts[s]} {s}" for s in Status if counts.get(s)]
+        since = (self._session.clock.now() - self._session.since).total_seconds()
+        cost = f"  ${run.tally.cost_microusd / 1e6:.2f}" if run.tally.cost_microusd else ""
+        table.add_row("", "", " · ".join(totals) + cost, f"{since:.0f} s", style="dim")
+        return table
+
+    def _row(self, table: Table, run: RunId, task_id: str) -> None:
+        assert self._session is not None
+        child = self._session.shop.engine.state(run)
+        if child is None:
+            return
+        title = one_line(str(self._session.run().pilot.board[task_id].title), 36)
+        doing, seconds = _doing(child, self._session.clock.now())
+        words = self._words.get(run, "")
+        how_far = _how_far(child)
+        table.add_row(f"● {task_id}", title, f"{how_far}{doing}  {words}"[:90], f"{seconds:.0f} s")
+
+
+def _how_far(child: RunState[Any]) -> str:
+    pilot = child.pilot
+    if not isinstance(pilot, TaskState):
+        return ""
+    stuck = f" ⚠ no commit for {pilot.still} iterations" if pilot.is_stuck else ""
+    progress = f" {one_line(pilot.progress, 30)}" if pilot.progress else ""
+    is_next = child.open_move is not None and isinstance(child.open_move.move, TakeTurn)
+    return f"#{pilot.iteration + is_next}{progress}{stuck}  "
+
+
+def _doing(child: RunState[Any], now: datetime) -> tuple[str, float]:
+    if child.open_move is None:
+        return child.waits or "waits", (now - child.opened.at).total_seconds()
+    since = child.open_move.started_at
+    return describe(child.open_move.move), (now - since).total_seconds()

@@ -1,0 +1,205 @@
+"""The board at work in this terminal: what happens is shown, Ctrl-C is heard."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from allstop.app import boarding, equipping, overview
+from allstop.app.cleaning import sweep
+from allstop.app.following import follow_tree
+from allstop.app.looking import helm_of
+from allstop.app.stopping import raise_stop_file
+from allstop.cli.board_screen import BoardScreen, make_board_screen
+from allstop.core import brakes
+from allstop.core.brakes import Grip
+from allstop.core.commands import Pause
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD, child_of
+from allstop.core.moves import Outcome
+from allstop.core.specs import BoardSpec
+from allstop.core.statistics import statistics
+from allstop.core.tasks import OVER, Status, Task
+from allstop.core.views import receipt
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
+
+
+async def refuse_if_stopped(house: House) -> None:
+    helm = await helm_of(house)
+    if helm.hold is Hold.STOPPED or house.journal.sentinel.is_up():
+        raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+
+
+async def work(
+    house: House,
+    spec: BoardSpec,
+    decide: boarding.Decide,
+    *,
+    only: Collection[str] = (),
+    budget_usd: float | None = None,
+    as_json: bool = False,
+) -> int:
+    """Until nothing goes on unless a person does something; the exit code.
+
+    With `only`, the code is about these tasks.
+    """
+    await refuse_if_stopped(house)
+    await sweep(house)
+    state = await boarding.prepare(house, spec, decide, budget_usd)
+    for note in (*map(str, house.loaded.untrusted), *equipping.notes(house)):
+        click.echo(f"note: {note}", err=True)
+    with make_board_screen(as_json=as_json) as screen:
+        async with boarding.at_work(house, spec, state, screen.note) as session:
+            isolation = session.shop.launcher.isolation
+            screen.note("" if isolation.boxed else isolation.how)
+            screen.begin(session)
+            session.shop.engine.view(screen.live)
+            async with anyio.create_task_group() as group:
+                group.start_soon(_heed_signals, house, session, screen)
+                group.start_soon(_show, house, screen)
+                await session.shop.engine.idle()
+                await _caught_up(house, screen)
+                stopped = session.shop.engine.was_stopped
+                if stopped:
+                    screen.note(receipt(await session.shop.engine.halted()))
+                group.cancel_scope.cancel()
+        return _say_goodbye(house, session, screen, only, stopped=stopped)
+
+
+async def _show(house: House, screen: BoardScreen) -> None:
+    async with follow_tree(house.journal, BOARD, screen.seqs) as batches:
+        async for batch in batches:
+            screen.records(batch)
+
+
+async def _caught_up(house: House, screen: BoardScreen) -> None:
+    """Show the last of it: the board may have come to rest before the follower was called."""
+    for head in await house.journal.heads():
+        if head.run == BOARD or head.parent == BOARD:
+            screen.records(await house.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
+
+
+async def _heed_signals(house: House, session: boarding.Session, screen: BoardScreen) -> None:
+    """Once pauses, twice is Allstop; being told to end is a pause that does not wait."""
+    engine = session.shop.engine
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        asked = False
+        async for number in signals:
+            if number == signal.SIGINT and not asked:
+                asked = True
+                screen.note("pausing: running agents end their iteration; Ctrl-C again is Allstop")
+                await engine.command(BOARD, Pause(), by="Ctrl-C")
+            else:
+                by = "Ctrl-C twice" if number == signal.SIGINT else "SIGTERM"
+                screen.note("■ ALLSTOP")
+                raise_stop_file(house, by)
+                await engine.allstop(by=by)
+
+
+# --- the end ----------------------------------------------------------------------------------
+
+
+def _say_goodbye(
+    house: House,
+    session: boarding.Session,
+    screen: BoardScreen,
+    only: Collection[str],
+    *,
+    stopped: bool,
+) -> int:
+    run = session.run()
+    state = run.pilot
+    tasks = state.board.tasks()
+    touched = overview.changed_since(tasks, session.since)
+    before = session.before
+    stats = statistics(
+        tasks,
+        session.since,
+        house.clock.now(),
+        merged=state.merged - before.merged,
+        resolved=state.resolved - before.resolved,
+    )
+    screen.end(stats)
+    for line in _left(tasks, touched):
+        screen.note(line)
+    held = stopped or run.hold is not Hold.NONE or session.shop.engine.helm.hold is not Hold.NONE
+    if stopped:
+        screen.note("Stopped. Go on: allstop resume && allstop run")
+    elif held:
+        screen.note("Paused. Go on: allstop run")
+    else:
+        for line in _held(session):
+            screen.note(line)
+    if state.spec.errors and state.errors >= state.spec.errors:
+        screen.note(f"{state.errors} tasks failed in a row. Look at them, then: allstop run")
+    verdict = brakes.check(run.limits, run.tally, run.opened.at, house.clock.now())
+    at_limit = verdict.grip is Grip.HARD or bool(run.broke)
+    if at_limit:
+        screen.note(f"limit reached: {verdict.reason or run.broke}")
+    asked = [task for task in tasks if not only or task.id in only]
+    touched = [task for task in touched if not only or task.id in only]
+    return exit_code(asked, touched, held=held, at_limit=at_limit)
+
+
+def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:
+    """130, 1, 4, 3, 0: the first that holds."""
+    if held:
+        return STOPPED
+    statuses = {task.status for task in touched}
+    if statuses & {Status.FAILED, Status.BLOCKED} or any(_crashed(task) for task in touched):
+        return FAILED
+    if at_limit or Status.TIMEOUT in statuses:
+        return LIMIT
+    if any(task.status not in OVER and task.status is not Status.TIMEOUT for task in tasks):
+        return WAITS
+    return FINISHED
+
+
+def _crashed(task: Task) -> bool:
+    last = task.attempts[-1].outcome if task.attempts else None
+    return task.status is Status.PENDING and last is Outcome.CRASHED
+
+
+def _held(session: boarding.Session) -> list[str]:
+    """The tasks that were stopped or paused by themselves."""
+    lines = []
+    for ref, task_id in session.run().pilot.refs.items():
+        child = session.shop.engine.state(child_of(BOARD, ref))
+        if child is not None and child.hold is not Hold.NONE:
+            lines.append(f"■ {task_id} is {child.hold}: allstop resume {task_id}")
+    return lines
+
+
+def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """What people can do now."""
+    lines = []
+    for task in tasks:
+        match task.status:
+            case Status.REVIEW:
+                lines.append(
+                    f"◆ {task.id} is verified and waits for your review: allstop approve {task.id}"
+                )
+            case Status.WAITING if task.asks:
+                lines.append(
+                    f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
+                )
+            case Status.WAITING | Status.MERGING:
+                lines.append(f"? {task.id} waits: {task.note}")
+            case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
+                lines.append(
+                    f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"
+                    f" again: allstop retry {task.id}"
+                )
+            case _:
+                pass
+    return lines

@@ -1,0 +1,301 @@
+"""People step in: approve, redo, reject, retry, skip, assign, limit, pin, rollback, mode, clean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from allstop.app.house import House
+    from allstop.core.commands import Approve, Command, RollBack, TaskCommand
+
+
+def _say(context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool) -> None:
+    with context.house() as house:
+        driven = run(lambda: _tell(house, command))
+    if as_json:
+        print_json({"task": task_id, "command": command, "driven": driven})
+        return
+    click.echo(f"{task_id}: {done}.")
+    if not driven:
+        click.echo("The board is at rest; `allstop run` puts it to work.")
+
+
+async def _tell(house: House, *commands: Command) -> bool:
+    """Whether somebody drives the board."""
+    from allstop.app import board
+    from allstop.core.ids import BOARD
+
+    await board.tell(house, lambda state: commands)
+    return BOARD in house.journal.holders()
+
+
+@click.command()
+@click.argument("task_ids", nargs=-1, required=True, metavar="ID...")
+@json_option
+@click.pass_obj
+def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
+    """Merge work that waits for review; here and now, unless the board is at work."""
+    from allstop.core.commands import Approve
+
+    commands = [Approve(task=task) for task in task_ids]
+    with context.house() as house:
+        done = "the process that drives the board merges it"
+        return run(lambda: _drive(house, commands, done, as_json=as_json))
+
+
+async def _drive(
+    house: House, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
+) -> int:
+    """Carry this out here and start nothing else, unless another process drives the board."""
+    from allstop.app.equipping import board_spec
+    from allstop.cli.boarding import refuse_if_stopped, work
+    from allstop.core.ids import BOARD
+
+    if BOARD in house.journal.holders():
+        await _tell(house, *commands)
+        click.echo(f"Said; {done}.", err=as_json)
+        return 0
+    await refuse_if_stopped(house)
+    only = [command.task for command in commands]
+    spec = board_spec(house, count=0)
+    return await work(house, spec, lambda state: commands, only=only, as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("-m", "--message", "text", required=True, help="What is to be done otherwise.")
+@json_option
+@click.pass_obj
+def redo(context: Context, task_id: str, text: str, as_json: bool) -> None:
+    """Send work that waits for review back to the agent, with a comment."""
+    from allstop.core.commands import Redo
+
+    _say(context, task_id, Redo(task=task_id, text=text), "goes back", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@click.pass_obj
+def reject(context: Context, task_id: str, as_json: bool) -> None:
+    """Cancel a task whose work waits for review; the work is kept."""
+    from allstop.core.commands import Reject
+
+    _say(context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("-m", "--message", "text", default="", help="Something its agent should know.")
+@json_option
+@click.pass_obj
+def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
+    """Try a task again that failed, timed out or was blocked; its workspace is kept."""
+    from allstop.core.commands import Retry
+
+    command = Retry(task=task_id, text=f"A person says: {text}" if text else "")
+    _say(context, task_id, command, "will be tried again", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@click.pass_obj
+def skip(context: Context, task_id: str, as_json: bool) -> None:
+    """Go on as if a task were done."""
+    from allstop.core.commands import Skip
+
+    _say(context, task_id, Skip(task=task_id), "is skipped", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.argument("agent", required=False)
+@json_option
+@click.pass_obj
+def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> None:
+    """Start this one next, whatever the mode; with AGENT, by that one."""
+    from allstop.core.commands import Assign
+    from allstop.core.ids import AgentName
+
+    if agent is not None:
+        from allstop.app.crew import chosen
+
+        with context.house() as house:
+            chosen(house, agent)
+    command = Assign(task=task_id, agent=AgentName(agent) if agent else None)
+    _say(context, task_id, command, "is assigned", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("--off", is_flag=True, help="Let its score decide again.")
+@json_option
+@click.pass_obj
+def pin(context: Context, task_id: str, off: bool, as_json: bool) -> None:
+    """Put a task in front of all scores."""
+    from allstop.core.commands import Pin
+
+    done = "is where its score puts it" if off else "is next"
+    _say(context, task_id, Pin(task=task_id, on=not off), done, as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt.")  # fmt: skip
+@json_option
+@click.pass_obj
+def limit(
+    context: Context, task_id: str, iterations: int | None, minutes: float | None, as_json: bool
+) -> None:
+    """Give a task limits of its own; they hold from its next attempt on."""
+    from msgspec import UNSET
+
+    from allstop.core.commands import EditTask
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import Changes
+
+    if iterations is None and minutes is None:
+        raise AllstopError("no limit is named", "--iterations N or --minutes M")
+    changes = Changes(
+        iterations=UNSET if iterations is None else iterations,
+        minutes=UNSET if minutes is None else minutes,
+    )
+    command = EditTask(task=task_id, changes=changes)
+    _say(context, task_id, command, "has its own limits", as_json=as_json)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@click.pass_obj
+def rollback(context: Context, task_id: str, as_json: bool) -> int:
+    """Take a task's work out of the target branch again, or throw away what isn't merged.
+
+    What is merged is reverted by a new commit; what isn't is kept under refs/allstop/backup. The
+    task is pending again, and starts when you say so: `allstop retry ID`.
+    """
+    with context.house() as house:
+        return run(lambda: _roll_back(house, task_id, as_json=as_json))
+
+
+async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
+    from allstop.app.board import find
+    from allstop.app.cleaning import throw_away
+    from allstop.cli.boarding import FAILED, WAITS
+    from allstop.core.commands import RollBack
+    from allstop.core.tasks import Status
+
+    task = await find(house, task_id)
+    command = RollBack(task=task_id)
+    if task.status is Status.DONE:
+        done = "the process that drives the board reverts it"
+        code = await _drive(house, [command], done, as_json=as_json)
+        task = await find(house, task_id)
+        if task.status is Status.DONE:
+            click.echo(f"{task_id}: {task.note}", err=True)
+            return FAILED
+        return 0 if task.status is Status.PENDING and code == WAITS else code
+    driven = await _tell(house, command)
+    kept = await throw_away(house, task_id)
+    if as_json:
+        print_json({"task": task_id, "kept": kept, "driven": driven})
+    else:
+        click.echo(
+            f"{task_id} is pending again." + (f" Its work is kept as {kept}." if kept else "")
+        )
+    return 0
+
+
+@click.command()
+@click.argument("mode", type=click.Choice(["autopilot", "semi"]))
+@json_option
+@click.pass_obj
+def mode(context: Context, mode: str, as_json: bool) -> None:
+    """Who picks tasks: the loop, or you. It holds at once, also while the board is at work."""
+    from allstop.core.commands import SetMode
+    from allstop.core.specs import Mode
+
+    with context.house() as house:
+        driven = run(lambda: _tell(house, SetMode(mode=Mode(mode))))
+    if as_json:
+        print_json({"mode": mode, "driven": driven})
+    else:
+        click.echo(f"The board is on {mode}.")
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.argument("titles", nargs=-1, required=True, metavar="TITLE...")
+@json_option
+@click.pass_obj
+def split(context: Context, task_id: str, titles: tuple[str, ...], as_json: bool) -> None:
+    """Put smaller tasks in the place of one; whatever needed it needs all of them."""
+    from allstop.app import board
+
+    with context.house() as house:
+        made = run(lambda: board.split(house, task_id, titles))
+    if as_json:
+        print_json({"task": task_id, "into": made})
+    else:
+        click.echo(f"{task_id} is split into {', '.join(made)}.")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[ID]...")
+@click.option("--yes", is_flag=True, help="Remove what can go without loss.")
+@click.option("--force", is_flag=True, help="With IDs: also unmerged work; its commits are kept by a ref.")  # fmt: skip
+@json_option
+@click.pass_obj
+def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_json: bool) -> int:
+    """Show which workspaces can go; with --yes, remove them. Unmerged work stays.
+
+    With IDs, only these; --force removes them although they hold unmerged work, and keeps their
+    commits under refs/allstop/backup.
+    """
+    from allstop.core.errors import AllstopError
+
+    if force and not names:
+        raise AllstopError("--force needs the ids it is for", "allstop clean --force ID")
+    with context.house() as house:
+        return run(
+            lambda: _clean(house, list(names), yes=yes or force, force=force, as_json=as_json)
+        )
+
+
+async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_json: bool) -> int:
+    from allstop.app import cleaning
+
+    found = [each for each in await cleaning.leftovers(house) if not names or each.name in names]
+    if not yes:
+        if as_json:
+            print_json({"workspaces": found})
+        for each in found if not as_json else []:
+            can = "can go" if each.is_safe else "stays: work in it is not merged"
+            click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
+        if not found and not as_json:
+            click.echo("Nothing to clean.")
+        elif any(each.is_safe for each in found) and not as_json:
+            click.echo("Remove what can go: allstop clean --yes")
+        return 0
+    chosen = names if force else [each.name for each in found if each.is_safe or names]
+    done = await cleaning.remove(house, chosen, force=force)
+    if as_json:
+        print_json({"removed": done})
+        return 0
+    for removal in done:
+        if removal.removed:
+            kept = f"; its commits are kept as {removal.backup}" if removal.backup else ""
+            click.echo(f"{removal.name}: removed, {removal.freed_bytes / 1e6:.1f} MB{kept}")
+        else:
+            click.echo(f"{removal.name}: stays: {removal.reason}")
+    if not done:
+        click.echo("Nothing to clean.")
+    return 0 if all(each.removed for each in done) else 1

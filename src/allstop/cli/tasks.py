@@ -1,0 +1,310 @@
+"""Tasks: add, list, show, edit, rm, next, import, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from allstop.cli.output import Context, json_option, look, print_json, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from allstop.app.house import House
+    from allstop.app.overview import TaskView
+    from allstop.core.commands import Command
+    from allstop.core.tasks import Task
+
+MARKS = {
+    "pending": "○",
+    "active": "●",
+    "waiting": "?",
+    "review": "◆",
+    "merging": "↥",
+    "done": "✓",
+    "blocked": "■",
+    "failed": "✗",
+    "timeout": "✗",
+    "skipped": "-",
+    "cancelled": "-",
+}
+
+
+def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What can be said of a task, new or old."""
+    for option in (
+        click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt."),
+        click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt."),
+        click.option("--priority", type=int, help="Higher is first among equal scores."),
+        click.option("--agent", help="Who does it; else the first choice of [loop]."),
+        click.option("--operation", help="The group it is part of."),
+        click.option("--tag", "tags", multiple=True, help="May be given several times."),
+        click.option("--needs", multiple=True, metavar="ID", help="A task it waits for; may be given several times."),
+        click.option("--body", help="What is to be done, in detail."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("title")
+@click.option("--id", "task_id", default="", help="Its id; else the next T number.")
+@click.option("--next", "pinned", is_flag=True, help="Put it in front of all others.")
+@task_options
+@json_option
+@click.pass_obj
+def add(
+    context: Context, /, title: str, task_id: str, pinned: bool, as_json: bool, **given: Any
+) -> None:
+    """Put a task on the board."""
+    from allstop.app import board
+    from allstop.core.commands import Pin
+    from allstop.core.tasks import NewTask
+
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    new = NewTask(id=task_id, title=title, **values)
+
+    def then(task: Task) -> Sequence[Command]:
+        return [Pin(task=task.id)] if pinned else []
+
+    with context.house() as house:
+        _check_agent(house, given["agent"])
+        task = run(lambda: board.add(house, new, then))
+        shown = look(lambda: _view(house, task.id))
+    if as_json:
+        print_json(shown)
+    else:
+        click.echo(f"{shown.id}  {shown.title}" + _waits(shown))
+
+
+def _check_agent(house: House, name: str | None) -> None:
+    if name is not None:
+        from allstop.app.crew import chosen
+
+        chosen(house, name)
+
+
+async def _view(house: House, task_id: str) -> TaskView:
+    from allstop.app import board
+    from allstop.app.looking import helm_of
+    from allstop.app.overview import view
+
+    task = await board.find(house, task_id)
+    whole = (await board.read(house)).state.board
+    return view(whole, task, await helm_of(house))
+
+
+def _waits(task: TaskView) -> str:
+    return f"  (waits for {', '.join(task.waits_for)})" if task.waits_for else ""
+
+
+@click.command("list")
+@click.option("--status", "statuses", multiple=True, help="Only these; may be given several times.")
+@click.option("--tag", help="Only tasks with this tag.")
+@click.option("--operation", help="Only tasks of this operation.")
+@json_option
+@click.pass_obj
+def list_(
+    context: Context,
+    statuses: tuple[str, ...],
+    tag: str | None,
+    operation: str | None,
+    as_json: bool,
+) -> None:
+    """Every task of the board."""
+    from allstop.app.overview import overview
+
+    with context.house() as house:
+        _check_statuses(statuses)
+        board = look(lambda: overview(house))
+    shown = [
+        task
+        for task in board.tasks
+        if (not statuses or task.status in statuses)
+        and (tag is None or tag in task.tags)
+        and (operation is None or task.operation == operation)
+    ]
+    if as_json:
+        print_json({"tasks": shown, "phase": board.phase, "mode": board.mode})
+        return
+    if not board.tasks:
+        click.echo('The board is empty. Put something on it: allstop add "TITLE"')
+    for task in shown:
+        click.echo(_line(task))
+
+
+def _check_statuses(statuses: tuple[str, ...]) -> None:
+    from allstop.core.tasks import Status
+
+    known = [status.value for status in Status]
+    for status in statuses:
+        if status not in known:
+            raise click.BadParameter(
+                f"{status!r} is no status; there are: {', '.join(known)}", param_hint="--status"
+            )
+
+
+def _line(task: TaskView) -> str:
+    from allstop.core.plain import one_line
+
+    parts = [f"{MARKS[task.status]} {task.id:<8} {task.status:<9} {one_line(task.title, 70)}"]
+    parts += [f"#{one_line(tag)}" for tag in task.tags]
+    if task.pinned:
+        parts.append("[pinned]")
+    if task.held:
+        parts.append("[held]")
+    if task.note:
+        parts.append(f"- {one_line(task.note, 80)}")
+    return "  ".join(parts) + _waits(task)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@click.pass_obj
+def show(context: Context, task_id: str, as_json: bool) -> None:
+    """Everything known of a task."""
+    with context.house() as house:
+        task = look(lambda: _view(house, task_id))
+    if as_json:
+        print_json(task)
+        return
+    from allstop.core.plain import plain
+
+    click.echo(_line(task))
+    if task.body:
+        click.echo(f"\n{plain(task.body)}\n")
+    for name in ("operation", "needs", "agent", "priority", "iterations", "minutes", "merged"):
+        value = getattr(task, name)
+        if value:
+            click.echo(
+                f"{name + ':':<12} {', '.join(value) if isinstance(value, tuple) else value}"
+            )
+    for attempt in task.attempts:
+        how = attempt.outcome.value if attempt.outcome else "at work"
+        spent = f"{attempt.tally.turns} turns, {attempt.tally.tokens:,} tokens"
+        click.echo(f"attempt      {attempt.run}: {how}, {spent}")
+    if task.run:
+        click.echo(f"see          allstop log {task.run}")
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("--title", help="A new title.")
+@task_options
+@json_option
+@click.pass_obj
+def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None:
+    """Change what is said of a task. `--needs ""` takes all needs away; the same with --tag."""
+    from allstop.app import board
+    from allstop.core.commands import EditTask
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import Changes
+
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    for name in ("needs", "tags"):
+        if name in values:
+            values[name] = tuple(each for each in values[name] if each)
+    if not values:
+        raise AllstopError("nothing to change is named", "see `allstop edit --help`")
+    with context.house() as house:
+        _check_agent(house, given["agent"])
+        command = EditTask(task=task_id, changes=Changes(**values))
+        run(lambda: board.tell(house, lambda state: [command]))
+        shown = look(lambda: _view(house, task_id))
+    if as_json:
+        print_json(shown)
+    else:
+        click.echo(_line(shown))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.pass_obj
+def rm(context: Context, task_id: str) -> None:
+    """Take a task off the board; its record and its work stay."""
+    from allstop.app import board
+    from allstop.core.commands import RemoveTask
+
+    with context.house() as house:
+        run(lambda: board.tell(house, lambda state: [RemoveTask(task=task_id)]))
+    click.echo(f"{task_id} is cancelled.")
+
+
+@click.command("next")
+@click.option("--explain", is_flag=True, help="Show how each score comes about.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True)
+@json_option
+@click.pass_obj
+def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
+    """What would be started next."""
+    from allstop.app.overview import choices
+
+    with context.house() as house:
+        found = look(lambda: choices(house, most if explain or as_json else 1))
+    if as_json:
+        print_json({"next": found})
+        return
+    if not found:
+        click.echo("Nothing is ready.")
+    for choice in found:
+        score = choice.score
+        pinned = "  pinned: in front of all scores" if choice.pinned else ""
+        click.echo(f"{choice.task.id:<8} {score.total:>4}  {choice.task.title}{pinned}")
+        if explain:
+            click.echo(f"{'':<15}{_sum(choice)}")
+
+
+def _sum(choice: Any) -> str:
+    score = choice.score
+    parts = {
+        "tasks that need it": score.unblocks,
+        "critical": score.critical,
+        "quick-win": score.quick_win,
+        "operation nearly done": score.nearly_done,
+        "retries": score.retries,
+    }
+    named = [f"{value:+} {name}" for name, value in parts.items() if value]
+    priority = f"priority {choice.task.priority}, then age" if choice.task.priority else "then age"
+    return f"{' '.join(named) or '0'}; {priority}"
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--format", "format_", help="Else it is recognised by its content.")
+@json_option
+@click.pass_obj
+def import_(context: Context, file: Path, format_: str | None, as_json: bool) -> None:
+    """Put the tasks of a file on the board. Importing it again adds only what is new."""
+    from allstop.adapters.exchange import read_tasks
+    from allstop.app import board
+
+    with context.house() as house:
+        found = read_tasks(file, format_)
+        done = run(lambda: board.bring_in(house, found))
+    if as_json:
+        print_json({"added": [task.id for task in done.added], "known": done.known})
+        return
+    known = f"; {done.known} were there already" if done.known else ""
+    click.echo(f"{len(done.added)} tasks added{known}.")
+
+
+@click.command()
+@click.option("--format", "format_", default="json", show_default=True)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; else standard output.")  # fmt: skip
+@click.pass_obj
+def export(context: Context, format_: str, output: Path | None) -> None:
+    """All tasks as text: json, markdown or csv."""
+    from allstop.adapters.exchange import write_tasks
+    from allstop.app import board
+
+    with context.house() as house:
+        tasks = look(lambda: board.read(house)).state.board.tasks()
+    text = write_tasks(tasks, format_)
+    if output is None:
+        click.echo(text, nl=not text.endswith("\n"))
+    else:
+        output.write_text(text, encoding="utf-8")
+        click.echo(f"{len(tasks)} tasks written to {output}")
