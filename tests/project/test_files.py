@@ -127,7 +127,7 @@ def test_a_source_file_says_first_what_it_is_for_and_is_not_long(file):
     if source.strip():
         assert (ast.get_docstring(ast.parse(source)) or "").strip(), "no docstring at the top"
         first = 1 if lines[0].startswith("#!") else 0
-        assert lines[first].startswith('"""'), "the docstring comes first"
+        assert lines[first].removeprefix("r").startswith('"""'), "the docstring comes first"
 
 
 def test_scripts_can_be_run():
