@@ -38,6 +38,7 @@ class Auditor:
 
     def __init__(self, pilots):
         self._pilots = pilots
+        self.boards = None  # what looks at boards besides
         self.helm = Helm()
         self.states = {}
         self._epochs = {}  # the helm's, when a run's move began
@@ -73,6 +74,11 @@ class Auditor:
         """Since when what holds the run, and the move that is under way, are as they are."""
         moments = (self._braked_at.get(run, 0.0), self._braked_at[HELM], self._started_at[run])
         return max(moments)
+
+    @property
+    def held_at(self):
+        """When what holds all was last changed."""
+        return self._braked_at[HELM]
 
     def written_at(self, run):
         """When the last of it was written."""
@@ -145,6 +151,8 @@ class Auditor:
             case Commanded(command=Permit(ask=name, allow=allow)) if (run, name) in self._questions:
                 self._questions[run, name] = (self._questions[run, name][0], allow)
         self.states[run] = runs.evolve(self._pilots[before.opened.kind], before, event)
+        if self.boards is not None and before.opened.kind == "board":
+            self.boards.check_after(run, self.states[run])
         if isinstance(event, Commanded) and isinstance(event.command, Allstop | Abort):
             self._stopped_at[run] = anyio.current_time()
         if self.states[run].hold is not before.hold:
@@ -167,6 +175,8 @@ class Auditor:
 
     def _check(self, run, event, later, entries):
         state = self.states[run]
+        if self.boards is not None and state.opened.kind == "board":
+            self.boards.check_start(run, state, event)
         match event:
             case MoveStarted():
                 self._may_start(run, state, event, later)

@@ -6,19 +6,16 @@ import anyio
 
 from allstop.core.approvals import Ask
 from allstop.core.moves import (
-    Change,
     CheckResult,
-    Delivered,
     Failed,
     FailureKind,
     Item,
     TurnDone,
     Usage,
-    WorkspaceOpen,
 )
-from allstop.ports import Abilities, Box
+from allstop.ports import Abilities
 from allstop.testing.clock import LoopClock
-from simulation.auditor import GRACE_S, rule
+from simulation.auditor import rule
 from world import PaperLauncher
 
 STUBBORN_S = 8.0
@@ -190,53 +187,4 @@ class LuckyChecks:
             required=check.required,
             code=0 if passed else 1,
             output="all is well" if passed else "E  assert 1 == 2",
-        )
-
-
-class Repository:
-    """What is in git; it outlives every process."""
-
-    def __init__(self, chance, auditor):
-        self._chance = chance
-        self._auditor = auditor
-        self._commits = {}
-        self._tips = {}
-        self.brought = []  # a branch, each time it was moved
-
-    async def open(self, workspace, target, label):
-        await anyio.sleep(self._chance.uniform(0, 3))
-        if self._chance.random() < 0.05:
-            return Failed(kind=FailureKind.CRASHED, message="git was killed")
-        self._commits.setdefault(workspace, 0)
-        return WorkspaceOpen(base="base")
-
-    def place(self, workspace):
-        return Box(home="/home", workspace=f"/w/{workspace}")
-
-    async def keep(self, workspace, label):
-        await anyio.sleep(self._chance.uniform(0, 1))
-        self._commits[workspace] += self._chance.random() < 0.8
-        number = self._commits[workspace]
-        return Change(head=f"c{number}", commits=number, files=number)
-
-    async def candidate(self, workspace, label):
-        return Box(home="/clean", workspace=f"/clean/{workspace}")
-
-    async def deliver(self, workspace, branch, label):
-        await anyio.sleep(self._chance.uniform(0, 20))
-        tip = self._commits[workspace]
-        if self._tips.get(branch) != tip:  # looked at before it is done, as git can
-            self._not_after_a_stop(label)
-            rule(branch not in self._tips, "work is brought home once", label, branch)
-            self._tips[branch] = tip
-            self.brought.append(branch)
-        await anyio.sleep(self._chance.uniform(0, 5))
-        return Delivered(branch=branch, commit=f"c{tip}")
-
-    def _not_after_a_stop(self, run):
-        late_s = anyio.current_time() - self._auditor.cut_since(run)
-        rule(
-            not self._auditor.is_cut(run) or late_s <= GRACE_S,
-            "nothing is brought home after a stop",
-            run,
         )

@@ -26,6 +26,7 @@ from allstop.core.commands import (
     Say,
     Thaw,
 )
+from allstop.core.helm import Hold
 from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.receipts import differences
@@ -34,6 +35,7 @@ from allstop.loop.hands import Hands
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.clock import LoopClock
 from scenarios import SCENARIOS, some_limits
+from simulation import boards
 from simulation.auditor import GRACE_S, Auditor, rule
 from simulation.crew import (
     STUBBORN_S,
@@ -41,12 +43,14 @@ from simulation.crew import (
     FreezingLauncher,
     LuckyChecks,
     MoodyAgent,
-    Repository,
 )
+from simulation.repository import Repository
 from simulation.scheduling import run_seeded
 from simulation.store import DeadError, Disk, Faults, Port
 
 AGENTS = ("anna", "ben", "cleo")
+ROOTS = ("board", "board", "fleet", "task")
+"""What people open; merges are opened by boards."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()
 PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
@@ -87,6 +91,7 @@ class Process:
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
         self._gone = anyio.Event()
+        self.started_at = 0.0
 
     async def live(self):
         try:
@@ -103,6 +108,7 @@ class Process:
         group.start_soon(self.live)
         await self._ready.wait()
         await self.take_up()
+        self.started_at = anyio.current_time()
 
     async def take_up(self):
         """Everything that is open and that nobody drives."""
@@ -134,11 +140,13 @@ class Voyage:
         self._tell = tell
         self.chance = self.chance_of("nemesis")
         self.auditor = Auditor(PILOTS)
+        self.auditor.boards = boards
         self.disk = Disk(self._written)
         self.reflexes = self.chance_of("reflexes")
         self.faults = Faults(self.chance_of("faults"))
         self.repository = Repository(self.chance_of("repository"), self.auditor)
         self.processes = []
+        self._folds = {}
         self.opened = 0
         self.started = 0
         self.stops_waiting = []  # since when
@@ -219,12 +227,14 @@ class Voyage:
         if not self.processes or self.opened >= 10:
             return
         self.opened += 1
-        kind = self.chance.choice(sorted(SCENARIOS))
+        kind = self.chance.choice(ROOTS)
         name = f"{kind}-{self.opened}"
         spec = SCENARIOS[kind].make(self.chance, name, AGENTS)
         engine = self.chance.choice(self.processes).engine
         with suppress(*NO_STORE):
             await engine.open(name, kind, spec, limits=some_limits(self.chance))
+        if kind == "board" and name in self.auditor.states:
+            await self._command(name, boards.first_tasks(self.chance, name))
 
     async def _say_something(self):
         run = self._some_run()
@@ -232,6 +242,16 @@ class Voyage:
             return
         commands = [Say(text="hm"), Pause(), Resume(), Resume(), Freeze(), Thaw(), Allstop()]
         await self._command(run, self.chance.choice([*commands, Retry(), Answer(text="both")]))
+
+    async def _tell_a_board(self):
+        known = [r for r in self.auditor.open_runs() if self._kind(r) == "board"]
+        if known:
+            run = self.chance.choice(known)
+            state = self.auditor.states[run]
+            await self._command(run, boards.some_command(self.chance, run, state))
+
+    def _kind(self, run):
+        return self.auditor.states[run].opened.kind
 
     async def _say_to_all(self):
         await self._command(HELM, self.chance.choice([Pause(), Freeze(), Thaw(), Resume()]))
@@ -296,6 +316,7 @@ class Voyage:
 
     ACTS = (
         *[_say_something] * 9,
+        *[_tell_a_board] * 9,
         *[_say_to_all] * 2,
         *[_resume_everything] * 5,
         *[_permit] * 2,
@@ -331,6 +352,7 @@ class Voyage:
             engine = process.engine
             for run, berth in engine._berths.items():
                 self._knows_what_is_written(run, berth.drive)
+                self._leaves_nothing_undone(run, berth, process)
                 self._has_reserved_what_is_under_way(run, engine)
                 if berth.drive.at_work:
                     self._is_cut_in_time(run)
@@ -340,12 +362,31 @@ class Voyage:
                 rule(root in self.disk.runs(), "what is held is there", root)
 
     def _knows_what_is_written(self, run, drive):
-        events = self.disk.events(run)[: drive._seq]
-        state = runs.fold(PILOTS[events[0].kind], events)
+        state = self._folded(run, drive._seq)
         rule(drive.state == state, "a drive knows what is written", run)
         since = max(self.faults.healed_at, self.auditor.written_at(run))
         if anyio.current_time() - since > GRACE_S and not self.faults.any:
             rule(drive.state == self.auditor.states[run], "a drive hears what is said", run)
+
+    def _folded(self, run, seq):
+        """The first so many events of a run, folded; from where it was folded to before."""
+        events = self.disk.events(run)
+        pilot = PILOTS[events[0].kind]
+        at, state = self._folds.get(run, (0, None))
+        if at == 0 or at > seq:
+            at, state = 1, runs.begin(pilot, events[0])
+        for event in events[at:seq]:
+            state = runs.evolve(pilot, state, event)
+        self._folds[run] = (seq, state)
+        return state
+
+    def _leaves_nothing_undone(self, run, berth, process):
+        auditor = self.auditor
+        moments = (auditor.written_at(run), auditor.held_at, process.started_at)
+        since = max(self.faults.healed_at, *moments)
+        is_quiet = anyio.current_time() - since > GRACE_S and not self.faults.any
+        if is_quiet and self._kind(run) == "board" and self.auditor.helm.hold is Hold.NONE:
+            boards.check_at_rest(run, berth.drive.state, CLOCK.now())
 
     def _has_reserved_what_is_under_way(self, run, engine):
         below = [
@@ -374,6 +415,7 @@ class Voyage:
     async def _calm_down(self):
         """The faults are over, everybody answers: now all must come to an end."""
         self.faults.heal()
+        self.repository.calm = True
         while self.processes:
             await self.processes.pop().end()
         await self._start_process()
@@ -393,6 +435,9 @@ class Voyage:
         state = self.auditor.states[run]
         limits = replace(state.limits, turns=None, tokens=None, time_s=None, busy_s=None)
         await self._command(run, Raise(limits=limits))
+        if state.opened.kind == "board":
+            for command in boards.finishing(run, state):
+                await self._command(run, command)
         await self._command(run, Answer(text="both"))
         for ask in state.asks:
             await self._command(run, Permit(ask=ask, allow=True))
@@ -406,6 +451,8 @@ class Voyage:
             rule(differences(pilot, events) == [], "replay is what was recorded", run)
             rule(runs.fold(pilot, events) == self.auditor.states[run], "a fold is a fold", run)
             self._was_brought_home(run, events[0].spec)
+            if events[0].kind == "board":
+                boards.check_history(run, events, self.auditor.states, self.repository)
         for process in self.processes:
             engine = process.engine
             rule(not engine._berths and not engine._claims, "nothing is held on to")
@@ -416,7 +463,7 @@ class Voyage:
         done = self.auditor.states[run].closed.outcome is Outcome.DONE
         if spec.get("branch"):
             times = self.repository.brought.count(spec["branch"])
-            rule(times == 1 or not done, "what is done is brought home", run)
+            rule(times >= 1 or not done, "what is done is brought home", run)
 
 
 def higher(limits):

@@ -1,0 +1,294 @@
+"""Q7: a board of 100,000 tasks: loading it, and picking the next one after a change.
+
+Prints figures; asserts nothing. The journal is a real one, written as an import writes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+from msgspec import to_builtins
+
+from allstop.app import board as app
+from allstop.app.boarding import at_work, prepare
+from allstop.app.house import House
+from allstop.core import run as runs
+from allstop.core.brakes import Tally
+from allstop.core.commands import AddTasks, EditTask, Equip
+from allstop.core.events import ChildClosed, Commanded, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.ids import BOARD, AgentName, MoveId, child_of
+from allstop.core.moves import Outcome, Spawn, Spawned
+from allstop.core.run import RunState
+from allstop.core.specs import BoardSpec, ReviewMode
+from allstop.core.tasks import Changes, NewTask
+from allstop.pilots.board import BoardState
+from allstop.settings import Environment
+from common import repository, say_load
+
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+TAGS = ("critical", "quick-win", "docs", "api", "ui", "refactor")
+SPEC = BoardSpec(target="main", agents=(AgentName("a"),), slots=4, review=ReviewMode.SKIP)
+
+State = RunState[BoardState]
+
+
+def tangled(number: int, chance: random.Random) -> NewTask:
+    """One of many: in one of a hundred operations, with up to three needs and two tags."""
+    needs = chance.sample(
+        range(max(1, number - 1000), number), k=min(number - 1, chance.choice((0, 0, 1, 2, 3)))
+    )
+    return NewTask(
+        id=f"T{number}",
+        title=f"Do the {number}th thing that there is to do",
+        body="As it says in the title, and so that the tests pass.",
+        operation=f"operation-{number % 100}",
+        needs=tuple(f"T{need}" for need in needs),
+        tags=tuple(chance.sample(TAGS, k=chance.randrange(3))),
+        priority=chance.randrange(5),
+        source=f"tasks.jsonl#{number}",
+    )
+
+
+def many(count: int) -> list[NewTask]:
+    chance = random.Random(7)
+    return [tangled(number, chance) for number in range(1, count + 1)]
+
+
+# --- loading ----------------------------------------------------------------------------------
+
+
+def at_home(folder: Path) -> House:
+    return House(folder, Environment(home=folder / "home"))
+
+
+class Took(NamedTuple):
+    """CPU first: the least of several is the one that used least."""
+
+    cpu_s: float
+    wall_s: float
+
+    def __str__(self) -> str:
+        return f"{self.wall_s:.2f} s ({self.cpu_s:.2f} s CPU)"
+
+
+def timed(work: Callable[[], object]) -> Took:
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return Took(time.process_time() - cpu, time.perf_counter() - wall)
+
+
+def load(folder: Path) -> State:
+    """As every command does that looks at the board."""
+
+    async def read() -> State:
+        house = at_home(folder)
+        try:
+            return (await app.read(house)).run
+        finally:
+            house.close()
+
+    return anyio.run(read)
+
+
+async def read_only(folder: Path) -> None:
+    house = at_home(folder)
+    await house.journal.read(BOARD)
+    house.close()
+
+
+async def take_to_work(folder: Path) -> None:
+    """What `allstop run` does from its own reading of the board to the first move."""
+    house = at_home(folder)
+    spec = BoardSpec(target="main")  # without agents: it comes to rest at once
+    state = await prepare(house, spec, lambda state: [])
+    async with at_work(house, spec, state, print) as session:
+        await session.shop.engine.idle()
+    house.close()
+
+
+def bench_loading(folder: Path, count: int, rounds: int) -> State:
+    repository(folder, {"README.md": "x\n"})
+    house = at_home(folder)
+    took = timed(lambda: anyio.run(app.bring_in, house, many(count)))
+    house.close()
+    size_mb = (folder / ".allstop" / "journal.db").stat().st_size / 1e6
+    print(f"Q7  {count:,} tasks are imported in {took}; the journal has {size_mb:.0f} MB")
+    loads = [timed(lambda: load(folder)) for _ in range(rounds)]
+    reads = [timed(lambda: anyio.run(read_only, folder)) for _ in range(rounds)]
+    print(
+        f"    load the board: best {min(loads)}, most {max(loads)} (goal 3 s);"
+        f" of it reading and decoding {min(reads)}"
+    )
+    return load(folder)
+
+
+def bench_taking(folder: Path) -> None:
+    took = timed(lambda: anyio.run(take_to_work, folder))
+    print(f"    from `allstop run` until the board is driven: {took}")
+
+
+# --- picking ----------------------------------------------------------------------------------
+
+
+class Pen:
+    """Writes events to a board that is only in memory, and takes the time until the next move."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.took_ms: dict[str, list[float]] = defaultdict(list)
+        self.cpu_ms: dict[str, list[float]] = defaultdict(list)
+        self.move = runs.choose(app.PILOT, state, NOW)
+
+    def write(self, what: str, *events: Event) -> float:
+        began, cpu = time.perf_counter(), time.thread_time()
+        for event in events:
+            self.state = runs.evolve(app.PILOT, self.state, event)
+        self.move = runs.choose(app.PILOT, self.state, NOW)
+        took = (time.perf_counter() - began) * 1000
+        self.took_ms[what].append(took)
+        self.cpu_ms[what].append((time.thread_time() - cpu) * 1000)
+        return took
+
+    def start(self, what: str) -> Spawn:
+        """Open the child run that the board wants."""
+        spawn = self.move
+        assert isinstance(spawn, Spawn), spawn
+        move_id = MoveId(self.state.moves + 1)
+        spawned = Spawned(run=child_of(BOARD, spawn.ref))
+        self.write(
+            what,
+            MoveStarted(at=NOW, id=move_id, move=spawn),
+            MoveEnded(at=NOW, id=move_id, result=spawned),
+        )
+        return spawn
+
+    def close(self, what: str, spawn: Spawn) -> float:
+        run = child_of(BOARD, spawn.ref)
+        facts = {"tree": "t", "commit": "c"}
+        return self.write(
+            what,
+            ChildClosed(
+                at=NOW, ref=spawn.ref, run=run, outcome=Outcome.DONE, tally=Tally(), facts=facts
+            ),
+        )
+
+    def finish_one(self) -> float:
+        """From start to merged; the last change is the one that makes others ready."""
+        task = self.start("start")
+        self.close("verified", task)
+        return self.close("merged", self.start("merge"))
+
+
+def idle_edit(state: State, chance: random.Random) -> Iterator[str]:
+    """Ids of tasks that nobody works on."""
+    board = state.pilot.board
+    while True:
+        task = board.get(f"T{chance.randrange(board.added // 2, board.added)}")
+        if task is not None and not task.open and task.status == "pending":
+            yield task.id
+
+
+def bench_picking(state: State, rounds: int) -> None:
+    chance = random.Random(11)
+    pen = Pen(runs.evolve(app.PILOT, state, Commanded(at=NOW, command=Equip(spec=SPEC))))
+    added = state.pilot.board.added
+    for number in range(added + 1, added + rounds + 1):
+        pen.finish_one()
+        pen.write("add", Commanded(at=NOW, command=AddTasks(tasks=(tangled(number, chance),))))
+        task = next(idle_edit(pen.state, chance))
+        changes = Changes(priority=chance.randrange(9), tags=("critical",))
+        pen.write("edit", Commanded(at=NOW, command=EditTask(task=task, changes=changes)))
+        needs = (f"T{int(task[1:]) - 1}", f"T{int(task[1:]) - 7}")
+        pen.write(
+            "edit needs",
+            Commanded(at=NOW, command=EditTask(task=task, changes=Changes(needs=needs))),
+        )
+    for what, took in pen.took_ms.items():
+        print(
+            f"    next after {what:<10} median {statistics.median(took):6.3f} ms,"
+            f" worst of {len(took):,} {max(took):7.3f} ms ({max(pen.cpu_ms[what]):.3f} ms CPU)"
+        )
+
+
+# --- the hard cases ---------------------------------------------------------------------------
+
+
+def board_of(tasks: list[NewTask]) -> Pen:
+    state = runs.begin(app.PILOT, Opened(at=NOW, kind="board", spec=to_builtins(SPEC)))
+    for start in range(0, len(tasks), app.AT_ONCE):
+        command = AddTasks(tasks=tuple(tasks[start : start + app.AT_ONCE]))
+        state = runs.evolve(app.PILOT, state, Commanded(at=NOW, command=command))
+    return Pen(state)
+
+
+def bench_flip(count: int) -> None:
+    """More than half of an operation is done: each task of it is worth more at once."""
+    half = count // 2
+    tasks = [
+        NewTask(id=f"T{n}", title="x", operation="one", done=n <= half - 2, priority=n % 5)
+        for n in range(1, count + 1)
+    ]
+    pen = board_of(tasks)
+    took = []
+    for _ in range(6):
+        before = pen.state.pilot.board.operations["one"].bonus
+        ms = pen.finish_one()
+        flipped = pen.state.pilot.board.operations["one"].bonus != before
+        took.append(f"{ms:.3f}{' (flips)' if flipped else ''}")
+    print(f"    {count:,} tasks in one operation, around the bonus: {', '.join(took)} ms")
+
+
+def bench_hub(count: int) -> None:
+    """One task that half of all others need is done: all of these become ready."""
+    tasks = [NewTask(id="T1", title="hub", tags=("critical",))]
+    tasks += [
+        NewTask(
+            id=f"T{n}",
+            title="x",
+            operation=f"operation-{n % 100}",
+            needs=("T1",) if n % 2 == 0 else (),
+            priority=n % 5,
+        )
+        for n in range(2, count + 1)
+    ]
+    built = time.perf_counter()
+    pen = board_of(tasks)
+    built = time.perf_counter() - built
+    took = pen.finish_one()
+    assert pen.state.pilot.board["T1"].merged, "it was the most wanted"
+    print(
+        f"    a task that {count // 2:,} others need: merged after {took:,.0f} ms,"
+        f" {took * 2000 / count:.1f} µs for each that becomes ready; the start of it took"
+        f" {max(pen.took_ms['start']):.3f} ms; the board was built in {built:.2f} s"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tasks", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=500)
+    arguments = parser.parse_args()
+    say_load()
+    with tempfile.TemporaryDirectory() as name:
+        state = bench_loading(Path(name), arguments.tasks, rounds=3)
+        bench_picking(state, arguments.rounds)
+        del state
+        bench_taking(Path(name))
+    bench_flip(arguments.tasks)
+    bench_hub(arguments.tasks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Our own box as a command for bash, with files where we have descriptors."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from allstop.adapters.processes.bubblewrap import command, recipe_of
+from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.probe import make_launcher
+from allstop.adapters.processes.scene import scene_of
+from allstop.app import work
+from allstop.ports import Launch
+from common import house_in
+
+
+async def boxed_command(folder: Path, workspace: str, script: str) -> str:
+    """A line of bash that runs a script in a workspace's box."""
+    house, host = house_in(folder), this_host()
+    launcher = await make_launcher("on", folder / "live")
+    place = (await work.workspaces(house, launcher)).place(workspace)
+    launch = Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
+    words = command(scene_of(launch, host), place, recipe_of(host, "bench"))
+    feeds = folder / "feeds"
+    feeds.mkdir()
+    (feeds / "go").write_text("\nDo it.\n")
+    pen = Spelling(feeds)
+    line = shlex.join(pen.spelled(words))
+    return f"{line} <{feeds / 'go'} {' '.join(pen.redirections)}"
+
+
+class Spelling:
+    """Spells a box's command with numbered redirections of files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.redirections: list[str] = []
+
+    def spelled(self, words: tuple[Word, ...]) -> list[str]:
+        return [word if isinstance(word, str) else self._number(word) for word in words]
+
+    def _number(self, feed: FileFeed | TextFeed | WordsFeed | Told) -> str:
+        match feed:
+            case Told():
+                return self._redirected("<>/dev/null")
+            case FileFeed(path):
+                return self._redirected(f"<{path}")
+            case TextFeed(data):
+                return self._from_file(data)
+            case WordsFeed(words):
+                return self._from_file("\0".join((*self.spelled(words), "")).encode())
+
+    def _from_file(self, data: bytes) -> str:
+        file = self._folder / str(len(self.redirections))
+        file.write_bytes(data)
+        return self._redirected(f"<{file}")
+
+    def _redirected(self, how: str) -> str:
+        number = str(20 + len(self.redirections))
+        self.redirections.append(f"{number}{how}")
+        return number

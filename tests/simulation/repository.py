@@ -1,0 +1,152 @@
+"""What is in git, in a simulation: it outlives every process."""
+
+from collections import Counter
+
+import anyio
+
+from allstop.core.moves import (
+    Change,
+    Delivered,
+    Failed,
+    FailureKind,
+    Integrated,
+    Landed,
+    WorkspaceOpen,
+)
+from allstop.ports import Box, Candidate
+from simulation.auditor import GRACE_S, rule
+
+BASE = "base"
+
+
+class Repository:
+    def __init__(self, chance, auditor):
+        self._chance = chance
+        self._auditor = auditor
+        self._commits = {}
+        self._branches = {}
+        self._tips = {}  # of targets
+        self._within = {BASE: {}}  # what each commit of a target has of each workspace
+        self._made = {}  # merges and reverts: by whom, and of which workspace
+        self._landed = set()
+        self.calm = False
+        self.brought = []  # a branch, each time it was moved
+        self.merged = Counter()  # how often the work of a workspace came into its target
+        self.reverted = Counter()
+
+    async def _takes(self, most_s):
+        await anyio.sleep(self._chance.uniform(0, most_s))
+
+    def _happens(self, share):
+        return not self.calm and self._chance.random() < share
+
+    async def open(self, workspace, target, label, *, onto="", stash=False):
+        await self._takes(3)
+        if self._happens(0.05):
+            return Failed(kind=FailureKind.CRASHED, message="git was killed")
+        self._commits.setdefault(workspace, 0)
+        conflicts = ("same.txt",) if onto and self._happens(0.7) else ()
+        return WorkspaceOpen(base=BASE, conflicts=conflicts, stashed=stash and self._happens(0.5))
+
+    def place(self, workspace):
+        return Box(home="/home", workspace=f"/w/{workspace}")
+
+    async def keep(self, workspace, label):
+        await self._takes(1)
+        self._commits[workspace] += self._chance.random() < 0.8
+        number = self._commits[workspace]
+        return Change(head=f"c{number}", commits=number, files=number)
+
+    async def candidate(self, workspace, label, *, commit="", restore=()):
+        box = Box(home="/clean", workspace=f"/clean/{workspace}")
+        number = self._commits[workspace]
+        made = commit or f"{workspace}.{number}"
+        tree = self._tree(made) if commit else self._tree_of({workspace: number})
+        return Candidate(box, BASE, made, tree)
+
+    async def changes(self, candidate):
+        return ()
+
+    async def deliver(self, workspace, branch, label):
+        await self._takes(20)
+        tip = self._commits[workspace]
+        if self._branches.get(branch) != (label, tip):  # looked at before it is done, as git can
+            self._not_after_a_stop(label)
+            is_first = self._branches.get(branch, ("", 0))[0] != label
+            rule(is_first, "a run brings its work home once", label, branch)
+            self._branches[branch] = (label, tip)
+            self.brought.append(branch)
+        await self._takes(5)
+        return Delivered(branch=branch, commit=f"c{tip}")
+
+    # --- merging ---
+
+    async def integrate(self, workspace, target, message, label):
+        await self._takes(10)
+        if self._happens(0.2):
+            return Failed(kind=FailureKind.CONFLICT, message="same.txt")
+        if self._happens(0.05):
+            return Failed(kind=FailureKind.CRASHED, message="git was killed")
+        tip, number = self._tips.get(target, BASE), self._commits[workspace]
+        within = self._within[tip]
+        if within.get(workspace) == number:
+            return Integrated(tip=tip, commit=tip, tree=self._tree(tip))
+        return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
+
+    async def revert(self, commit, target, message):
+        await self._takes(10)
+        tip = self._tips[target]
+        _, workspace, _ = self._made[commit]
+        rule(workspace in self._within[tip], "only what is merged is taken out", workspace)
+        within = {k: v for k, v in self._within[tip].items() if k != workspace}
+        return self._make(tip, within, ("", workspace, "revert"))
+
+    def _make(self, tip, within, how):
+        commit = f"m{len(self._made) + 1}"
+        self._within[commit] = within
+        self._made[commit] = how
+        return Integrated(tip=tip, commit=commit, tree=self._tree(commit))
+
+    def _tree(self, commit):
+        return self._tree_of(self._within[commit])
+
+    def _tree_of(self, within):
+        return f"tree of {sorted(within.items())}"
+
+    async def land(self, target, tip, commit):
+        await self._takes(10)
+        if self._happens(0.1):
+            return Failed(kind=FailureKind.BUSY, message=f"{target} is checked out, with changes")
+        if self._happens(0.1):
+            self._somebody_commits(target)
+        if commit in self._landed or commit == tip:
+            return Landed(commit=commit)
+        if self._tips.get(target, BASE) != tip:
+            return Failed(kind=FailureKind.MOVED)
+        label, workspace, kind = self._made[commit]
+        if label:
+            self._not_after_a_stop(label)
+        self._tips[target] = commit
+        self._landed.add(commit)
+        (self.merged if kind == "merge" else self.reverted)[workspace] += 1
+        await self._takes(5)
+        return Landed(commit=commit)
+
+    def _somebody_commits(self, target):
+        tip = self._tips.get(target, BASE)
+        commit = f"u{len(self._within)}"
+        self._within[commit] = {**self._within[tip], "somebody": len(self._within)}
+        self._tips[target] = commit
+
+    def has(self, target, workspace):
+        """Whether the target has all that there is of it."""
+        within = self._within[self._tips.get(target, BASE)]
+        return within.get(workspace) == self._commits.get(workspace)
+
+    def _not_after_a_stop(self, run):
+        late_s = anyio.current_time() - self._auditor.cut_since(run)
+        rule(
+            not self._auditor.is_cut(run) or late_s <= GRACE_S,
+            "nothing is brought home after a stop",
+            run,
+        )
