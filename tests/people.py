@@ -1,6 +1,7 @@
 """The program as people use it: real repositories, real processes, a home of its own."""
 
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -10,6 +11,8 @@ import sys
 import termios
 import time
 from pathlib import Path
+
+MERGE_AT_ONCE = '[review]\nmode = "skip"\n'
 
 
 class Person:
@@ -114,18 +117,69 @@ class Person:
         path.write_text(text)
         path.chmod(0o755)
 
-    def agent(self, text, **more):
-        """Make `text`, a shell script, the one configured agent."""
+    def agent(self, text, settings=MERGE_AT_ONCE, **more):
+        """Make `text`, a shell script, the one configured agent; with more settings."""
         self.program("my-agent", "#!/bin/sh\n" + text)
         lines = ["[agents.mine]", 'driver = "command"', 'command = ["my-agent"]']
         lines += [f"{key} = {value}" for key, value in more.items()]
-        self.write("allstop.toml", "\n".join(lines) + "\n")
+        self.write("allstop.toml", "\n".join(lines) + "\n" + settings)
+
+    def script(self, turns, settings=MERGE_AT_ONCE):
+        """Make a scripted agent the one that is configured; its script is accepted."""
+        self.write("script.toml", turns)
+        agent = '[agents.demo]\ndriver = "scripted"\nscript = "script.toml"\n'
+        self.write("allstop.toml", agent + settings)
+
+    def commit(self, message="settings"):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+
+    # --- what is on the board ---
+
+    def json(self, *arguments, code=0):
+        return json.loads(self.allstop(*arguments, "--json", code=code))
+
+    def tasks(self):
+        """The status of every task."""
+        return {task["id"]: task["status"] for task in self.json("list")["tasks"]}
+
+    def task(self, task_id):
+        return self.json("show", task_id)
+
+    def runs(self):
+        """The status of every run that is open."""
+        return {run["id"]: run["status"] for run in self.json("status")["runs"]}
+
+    def refuses(self, *arguments):
+        """What is said on the way out with exit code 2."""
+        done = self.try_allstop(*arguments)
+        assert done.returncode == 2, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    def merged(self, branch="main"):
+        """The tasks that were merged, the latest last."""
+        trailers = "--format=%(trailers:key=Allstop-Task,valueonly)"
+        return self.git("log", "--first-parent", "--reverse", trailers, branch).split()
 
     def close(self):
         for process in self.started:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
-            process.communicate()
+            if process.stdout is None or not process.stdout.closed:
+                process.communicate()
+
+
+def at_home(place):
+    """A person with a repository in which there is one commit."""
+    home, repository = place / "home", place / "home" / "project"
+    repository.mkdir(parents=True)
+    home.chmod(0o700)
+    person = Person(home, repository)
+    person.git("init", "-q", "-b", "main", ".")
+    person.write("a.txt", "hello\n")
+    person.commit("first")
+    return person
 
 
 def wait_for(condition, what, within_s=20.0):

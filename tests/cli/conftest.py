@@ -2,7 +2,7 @@
 
 import pytest
 
-from people import Person
+from people import at_home
 
 
 @pytest.fixture
@@ -12,13 +12,6 @@ def anyio_backend():
 
 @pytest.fixture
 def person(tmp_path):
-    home, repository = tmp_path / "home", tmp_path / "home" / "project"
-    repository.mkdir(parents=True)
-    home.chmod(0o700)
-    person = Person(home, repository)
-    person.git("init", "-q", "-b", "main", ".")
-    person.write("a.txt", "hello\n")
-    person.git("add", "-A")
-    person.git("commit", "-q", "-m", "first")
+    person = at_home(tmp_path)
     yield person
     person.close()

@@ -10,20 +10,21 @@ def test_log_receipts_and_replay_of_a_run(person):
     person.agent(WORKS)
     person.allstop("run", "add a line")
 
-    log = person.allstop("log", "r1")
+    log = person.allstop("log", "T1")
     receipts = [
-        json.loads(line) for line in person.allstop("receipts", "r1", "--json").splitlines()
+        json.loads(line) for line in person.allstop("receipts", "T1", "--json").splitlines()
     ]
-    replay = json.loads(person.allstop("replay", "r1", "--json"))
 
     assert "mine takes a turn" in log
     assert [receipt["move"]["move"] for receipt in receipts] == [
         "open_workspace",
         "take_turn",
-        "deliver",
+        "run_checks",
         "finish",
     ]
-    assert replay == {"run": "r1", "decisions": 4, "differences": []}
+    assert person.json("replay", "T1") == {"run": "T1", "decisions": 4, "differences": []}
+    assert person.json("replay", "board")["differences"] == []
+    assert person.json("replay", "board/T1.merge1")["differences"] == []
 
 
 def test_log_follows_a_run_of_another_process_to_its_end(person):
@@ -31,9 +32,9 @@ def test_log_follows_a_run_of_another_process_to_its_end(person):
     process = person.start("run", "add a line")
     from people import wait_for
 
-    wait_for(lambda: "r1" in person.allstop("status"), "the run")
+    wait_for(lambda: "T1.1" in person.allstop("status"), "the run")
 
-    followed = person.allstop("log", "--follow", "r1")
+    followed = person.allstop("log", "--follow", "T1")
 
     assert "ended: done" in followed
     assert process.wait(10) == 0
@@ -44,16 +45,33 @@ def test_status_alone_says_what_to_do_next(person):
     person.agent(WORKS)
     assert "Nothing has been run here yet" in person.allstop()
     person.allstop("run", "add a line")
-    assert "✓ r1" in person.allstop("status")
+    assert "board: completed · semi · 1 done" in person.allstop("status")
+    person.allstop("add", "another")
+    assert "Next: `allstop run`" in person.allstop("status")
 
 
 def test_json_status_has_stable_keys(person):
-    person.agent(WORKS)
-    person.allstop("run", "add a line")
+    person.agent("echo '<promise>PENDING: what?</promise>'")
+    person.allstop("run", "ask", code=3)
 
     status = json.loads(person.allstop("status", "--json"))
 
-    assert sorted(status) == ["hold", "needs_you", "runs", "stopped_by", "stopped_since"]
+    assert sorted(status) == ["board", "hold", "needs_you", "runs", "stopped_by", "stopped_since"]
+    assert status["board"] == {
+        "phase": "waiting_user",
+        "mode": "semi",
+        "counts": {"waiting": 1},
+        "needs_you": [
+            {
+                "id": "T1",
+                "title": "ask",
+                "status": "waiting",
+                "note": "asks: what?",
+                "do": 'allstop answer T1 "…"',
+            }
+        ],
+    }
+    assert status["needs_you"] == 1
     assert sorted(status["runs"][0]) == [
         "driven",
         "id",
@@ -162,7 +180,20 @@ def test_what_an_agent_says_cannot_fool_the_terminal(person):
     said = person.allstop("run", "be evil")
 
     assert "\x1b" not in said
-    assert "\x1b" not in person.allstop("log", "r1")
+    assert "\x1b" not in person.allstop("log", "T1")
+
+
+def test_what_an_agent_or_a_file_says_cannot_fool_a_real_terminal(person):
+    """Where it is a terminal nothing is filtered on the way; it must be harmless before."""
+    evil = "\x1b]0;evil\x07\x1b[2J"
+    person.agent(r"printf 'x\033[2J\n<promise>PENDING: so\033]0;evil\007\033[2J?</promise>\n'")
+    shown = [person.at_terminal("run", "be evil")[0]]
+    person.allstop("add", f"title{evil}", "--operation", f"op{evil}", "--tag", f"tag{evil}")
+
+    for command in (("status",), ("list",), ("show", "T1"), ("show", "T2"), ("next", "--explain"), ("log", "T1")):  # fmt: skip
+        shown.append(person.at_terminal(*command)[0])
+
+    assert not [text for text in shown if "\x1b[2J" in text or "\x1b]0" in text]
 
 
 def test_the_demo_runs_to_its_end(person, tmp_path):
@@ -170,6 +201,6 @@ def test_the_demo_runs_to_its_end(person, tmp_path):
 
     assert "✗ 0 of 1 passed" in said
     assert "✓ 1 of 1 passed" in said
-    assert "r1 is done" in said
+    assert "6 verified, 0 failed, 0 remaining · 6 merged, 1 conflicts resolved" in said
     done = person.try_allstop("demo", "--dir", str(tmp_path / "demo"))
     assert (done.returncode, "is not empty" in done.stderr) == (2, True)

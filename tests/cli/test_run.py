@@ -4,30 +4,14 @@ import json
 
 import pytest
 
+from people import MERGE_AT_ONCE
+
 WORKS = """
 cat >/dev/null
 echo more >>b.txt
 echo done
 echo '<promise>COMPLETE</promise>'
 """
-
-
-def test_a_program_of_ones_own_works_and_its_work_comes_home(person):
-    person.agent(WORKS)
-    person.write("allstop.toml", (person.repository / "allstop.toml").read_text() + CHECK)
-
-    said = person.allstop("run", "add a line")
-
-    assert "r1 is done" in said
-    assert person.git("show", "allstop/r1:b.txt") == "more"
-    assert person.git("status", "--short") == "?? allstop.toml"
-    assert person.git("rev-parse", "--abbrev-ref", "HEAD") == "main"
-    assert person.git("branch", "--list", "--format=%(refname:short)").split() == [
-        "allstop/r1",
-        "main",
-    ]
-
-
 CHECK = """
 [[verification.commands]]
 name = "It is there"
@@ -35,51 +19,83 @@ run = "grep -q more b.txt"
 """
 
 
-def test_the_agent_is_told_what_failed_and_mends_it(person):
+def test_a_program_of_ones_own_works_and_its_work_comes_home(person):
+    """B6, B17: verified, merged, and the checkout follows; no branch is left over."""
+    person.agent(WORKS, settings=MERGE_AT_ONCE + CHECK)
+
+    said = person.allstop("run", "add a line")
+
+    assert "1 verified, 0 failed, 0 remaining · 1 merged" in said
+    assert person.tasks() == {"T1": "done"}
+    assert person.merged() == ["T1"]
+    assert (person.repository / "b.txt").read_text() == "more\n"
+    assert person.git("status", "--short") == "?? allstop.toml"
+    assert person.git("rev-parse", "--abbrev-ref", "HEAD") == "main"
+    assert person.git("branch", "--list", "--format=%(refname:short)").split() == ["main"]
+
+
+def test_b21_by_default_work_waits_for_a_review_and_is_merged_when_approved(person):
+    """B21: exit code 3, then `approve` merges."""
+    person.agent(WORKS, settings=CHECK)
+
+    said = person.allstop("run", "add a line", code=3)
+
+    assert "T1 is verified and waits for your review: allstop approve T1" in said
+    assert person.tasks() == {"T1": "review"}
+    assert person.merged() == []
+    person.allstop("approve", "T1")
+    assert person.tasks() == {"T1": "done"}
+    assert person.merged() == ["T1"]
+    assert (person.repository / "b.txt").read_text() == "more\n"
+
+
+def test_b10_the_agent_is_told_what_failed_and_mends_it(person):
+    """B10: command, exit code and output of the failed check are in the next prompt."""
     person.agent(
         """
         prompt=$(cat)
         case $prompt in
-        *"exit code"*) echo right >b.txt ;;
+        *"exit code 1"*) echo right >b.txt ;;
         *) echo wrong >b.txt ;;
         esac
         echo '<promise>COMPLETE</promise>'
-        """
+        """,
+        settings=MERGE_AT_ONCE + '[verification]\ncommands = ["grep right b.txt"]\n',
     )
-    toml = (person.repository / "allstop.toml").read_text()
-    person.write("allstop.toml", toml + '[verification]\ncommands = ["grep right b.txt"]\n')
 
     said = person.allstop("run", "write the right thing")
 
     assert said.count("takes a turn") == 2
-    assert person.git("show", "allstop/r1:b.txt") == "right"
+    assert person.git("show", "main:b.txt") == "right"
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "words"),
+    ("script", "code", "status", "words"),
     [
-        ("exit 3", 1, "exited: exit code 3"),
-        ("echo '<promise>BLOCKED: no database</promise>'", 1, "no database"),
-        ("echo '<promise>PENDING: which colour?</promise>'", 3, "which colour?"),
-        ("echo nothing", 4, "not done after 2 turns"),
-        ("echo 'COMPLETE'; echo '<promise>COMPLETE</promise> I think'; touch x", 4, "not done"),
-        ("echo '<promise>COMPLETE</promise>'", 4, "not done after 2 turns"),  # with no change
-        ("sleep 60", 4, "not done after"),
-        ("echo HTTP error 429: too many requests >&2; exit 1", 4, "limit"),
+        ("exit 3", 1, "failed", "exited: exit code 3"),
+        ("echo '<promise>BLOCKED: no database</promise>'", 1, "blocked", "no database"),
+        ("echo '<promise>PENDING: which colour?</promise>'", 3, "waiting", "which colour?"),
+        ("echo nothing", 4, "timeout", "not done after 2 turns"),
+        ("touch x; echo 'COMPLETE'; echo '<promise>COMPLETE</promise> or so'", 4, "timeout", "not done"),
+        ("echo '<promise>COMPLETE</promise>'", 4, "timeout", "not done after 2 turns"),
+        ("sleep 60", 4, "timeout", "not done after"),
     ],
-)
-def test_every_way_to_end_has_its_exit_code(person, script, code, words):
-    """The exit codes of the reference: 1 failed, 3 waits for a person, 4 a limit."""
-    person.agent(script, timeout_minutes=0.02)
-    flags = ("--set", "loop.max_iterations=2", "--set", "budget.minutes=0.05")
+)  # fmt: skip
+def test_b8_every_way_to_end_has_its_status_and_its_exit_code(person, script, code, status, words):
+    """B8, F3: 1 failed, 3 waits for a person, 4 a limit was reached."""
+    person.agent(script, settings="[loop]\nmax_iterations = 2\nmax_consecutive_errors = 1\n")
+    person.allstop("add", "something", "--minutes", "0.02")
 
-    done = person.try_allstop(*flags, "run", "something")
+    done = person.try_allstop("run", "T1")
 
     assert done.returncode == code, done.stdout + done.stderr
     assert words in done.stdout
+    assert person.tasks() == {"T1": status}
+    assert person.merged() == []
 
 
-def test_an_answer_becomes_the_next_prompt(person):
+def test_b11_an_answer_becomes_the_next_prompt(person):
+    """B11: PENDING frees the slot; the answer goes on with the same attempt."""
     person.agent(
         """
         prompt=$(cat)
@@ -89,13 +105,16 @@ def test_an_answer_becomes_the_next_prompt(person):
         esac
         """
     )
-    person.allstop("run", "paint it", code=3)
+    said = person.allstop("run", "paint it", code=3)
+    assert 'asks: which colour?: allstop answer T1 "…" && allstop run' in said
     assert "asks: which colour?" in person.allstop("status")
+    assert 'allstop answer T1 "…"' in person.refuses("retry", "T1")
 
-    person.allstop("answer", "r1", "blue")
-    person.allstop("resume", "r1")
+    person.allstop("answer", "T1", "blue")
+    person.allstop("run")
 
-    assert person.git("show", "allstop/r1:b.txt") == "blue"
+    assert person.git("show", "main:b.txt") == "blue"
+    assert len(person.task("T1")["attempts"]) == 1
 
 
 def test_events_come_as_json_lines(person):
@@ -104,26 +123,25 @@ def test_events_come_as_json_lines(person):
     said = person.allstop("run", "--json", "add a line")
 
     events = [json.loads(line) for line in said.splitlines()]
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[0]["event"] == "opened"
-    assert events[-1] | {"at": ""} == {
-        "run": "r1",
-        "seq": len(events),
-        "event": "closed",
-        "at": "",
-        "outcome": "done",
-    }
+    of_task = [event for event in events if event["run"] == "board/T1.1"]
+    assert [event["seq"] for event in of_task] == list(range(1, len(of_task) + 1))
+    assert of_task[0]["event"] == "opened"
+    assert of_task[-1]["event"] == "closed"
+    assert of_task[-1]["outcome"] == "done"
+    assert {event["run"] for event in events} == {"board", "board/T1.1", "board/T1.merge1"}
+    of_board = [event["seq"] for event in events if event["run"] == "board"]
+    assert of_board == list(range(of_board[0], of_board[0] + len(of_board)))
 
 
-def test_a_terminal_shows_a_live_line_and_keeps_the_others(person):
+def test_a_terminal_shows_a_live_table_and_keeps_the_news(person):
     person.agent("echo thinking hard; sleep 1; " + WORKS)
 
     shown, code = person.at_terminal("run", "add a line")
 
     assert code == 0
-    assert "mine takes a turn · " in shown  # the live line
+    assert "mine takes a turn" in shown  # the live table
     assert "thinking hard" in shown
-    assert "r1 is done" in shown
+    assert "1 verified, 0 failed, 0 remaining · 1 merged" in shown
 
 
 def test_k3_ctrl_c_typed_at_the_terminal(person):
@@ -152,14 +170,14 @@ def test_k11_the_agent_gets_a_clean_environment_and_a_home_of_its_own(person):
 
     person.allstop("run", "look around")
 
-    env = dict(line.split("=", 1) for line in person.git("show", "allstop/r1:env.txt").splitlines())
+    env = dict(line.split("=", 1) for line in person.git("show", "main:env.txt").splitlines())
     assert env["MINE"] == "yes"
     assert str(person.home) not in env["HOME"]
     assert env["ALLSTOP_PORT"] == "41000"
     assert set(env) <= {
         "ALLSTOP_PORT", "HOME", "PATH", "LANG", "TMPDIR", "USER", "LOGNAME", "SHELL", "MINE", "PWD", "SHLVL", "_", "OLDPWD",
     }  # fmt: skip
-    assert "project" not in person.git("show", "allstop/r1:home.txt")
+    assert "project" not in person.git("show", "main:home.txt")
 
 
 def test_k14_the_agent_cannot_touch_the_persons_repository_or_home(person):
@@ -178,7 +196,7 @@ def test_k14_the_agent_cannot_touch_the_persons_repository_or_home(person):
 
     person.allstop("run", "break out")
 
-    assert "s3cret" not in person.git("show", "allstop/r1:got.txt")
+    assert "s3cret" not in person.git("show", "main:got.txt")
     assert not (person.home / "evil.txt").exists()
     assert not (person.repository / ".git" / "hooks" / "post-commit").exists()
 
@@ -198,37 +216,58 @@ def test_k24_the_persons_own_logins_are_never_in_the_box(person):
 
     person.allstop("run", "find a token")
 
-    seen = person.git("show", "allstop/r1:seen.txt")
+    seen = person.git("show", "main:seen.txt")
     assert "t0ken" not in seen
     assert "credentials.json" not in seen
 
 
 def test_k17_every_workspace_has_ports_of_its_own(person):
     """K17: two workspaces never share a range."""
-    person.agent("echo $ALLSTOP_PORT >port.txt; echo '<promise>COMPLETE</promise>'")
+    person.agent(
+        """
+        prompt=$(cat)
+        case $prompt in *"write one"*) name=one ;; *) name=two ;; esac
+        echo $ALLSTOP_PORT >$name.txt
+        echo '<promise>COMPLETE</promise>'
+        """
+    )
 
-    person.allstop("run", "one")
-    person.allstop("run", "two")
+    person.allstop("run", "write one", "write two")
 
-    ports = [int(person.git("show", f"allstop/{run}:port.txt")) for run in ("r1", "r2")]
+    ports = [int(person.git("show", f"main:{name}.txt")) for name in ("one", "two")]
     assert abs(ports[0] - ports[1]) >= 20
 
 
 def test_bad_usage_and_bad_settings_say_what_to_do(person):
     cases = [
         (("run", "x"), "no agent is configured"),
-        (("run",), "Missing argument"),
         (("rnu", "x"), "Did you mean 'run'?"),
         (("run", "--colour", "x"), "No such option"),
         (("log", "r9"), "there is no run 'r9'"),
         (("--set", "loop.max_paralel=2", "config"), "max_parallel"),
     ]
     for arguments, words in cases:
-        done = person.try_allstop(*arguments)
-        assert done.returncode == 2, (arguments, done.stdout, done.stderr)
-        assert words in done.stderr
+        assert words in person.refuses(*arguments), arguments
     person.write("allstop.toml", "[loop]\nmax_paralel = 2\n")
-    done = person.try_allstop("run", "x")
-    assert done.returncode == 2
-    assert "allstop.toml:2: loop.max_paralel: unknown key" in done.stderr
-    assert "max_parallel" in done.stderr
+    said = person.refuses("run", "x")
+    assert "allstop.toml:2: loop.max_paralel: unknown key" in said
+    assert "max_parallel" in said
+
+
+def test_bad_words_for_run_are_refused_before_anything_starts(person):
+    person.agent(WORKS)
+    person.allstop("add", "one")
+    cases = [
+        (("run", ""), "the prompt is empty"),
+        (("run", "--for", "soon"), "no span of time, like 2h or 90m"),
+        (("run", "--until", "25:00"), "no time of day, like 07:00"),
+        (("run", "--count", "0"), "--count"),
+        (("run", "--parallel", "0"), "--parallel"),
+        (("run", "--mode", "auto"), "'autopilot', 'semi'"),
+        (("run", "--agent", "ghost", "x"), "there is no agent 'ghost'"),
+        (("run", "T1", "T9"), "there is no task 'T9'"),
+        (("run", "T9"), "there is no task 'T9'"),
+    ]
+    for arguments, words in cases:
+        assert words in person.refuses(*arguments), arguments
+    assert person.tasks() == {"T1": "pending"}

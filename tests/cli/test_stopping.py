@@ -1,6 +1,5 @@
 """Stopping a run from another terminal, with the keyboard, with a file, and when it hangs."""
 
-import json
 import os
 import signal
 
@@ -31,23 +30,19 @@ def slow(person, mark):
     return process
 
 
-def states(person):
-    return {
-        run["id"]: run["status"] for run in json.loads(person.allstop("status", "--json"))["runs"]
-    }
-
-
 def test_k2_stop_from_another_terminal_ends_everything_and_gives_a_receipt(person, slow, mark):
     """K2, K4: none alive, and what was done is told."""
     said = person.allstop("stop")
 
     assert alive(f"sleep {mark}") == []
-    assert "put down   r1: process" in said
-    assert "discarded  r1: mine takes a turn" in said
+    assert "put down   board/T1.1: process" in said
+    assert "discarded  board/T1.1: mine takes a turn" in said
     assert slow.wait(10) == 130
-    assert states(person) == {"r1": "stopped"}
-    done = person.try_allstop("run", "another")
-    assert (done.returncode, "Allstop is in force" in done.stderr) == (2, True)
+    assert person.runs() == {"board/T1.1": "stopped"}
+    assert person.tasks() == {"T1": "pending"}
+    assert "Allstop is in force" in person.refuses("run", "another")
+    assert "Allstop is in force" in person.refuses("run")
+    assert person.tasks() == {"T1": "pending"}
 
 
 def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
@@ -61,8 +56,9 @@ def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
     assert slow.wait(10) == -signal.SIGKILL
     person.allstop("resume")
     person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")
-    person.allstop("resume", "r1")
-    assert person.git("show", "allstop/r1:begun.txt") == "begun"
+    person.allstop("run")
+    assert person.git("show", "main:b.txt") == "more"
+    assert person.merged() == ["T1"]
 
 
 def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
@@ -74,12 +70,12 @@ def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
     assert "ALLSTOP" in person.allstop("status")
     person.allstop("resume")
     assert not (person.repository / ".allstop" / "STOP").exists()
-    assert states(person) == {"r1": "interrupted"}
+    assert person.runs() == {"board/T1.1": "interrupted"}
 
 
 def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     """K3: the turn ends in peace, and nothing new begins."""
-    person.agent("echo turn >>b.txt; echo begun >&2; sleep 6; echo going on")
+    person.agent("echo turn >>b.txt; echo begun >&2; sleep 3; echo going on")
     process = person.start("run", "take turns")
     wait_for(lambda: "mine takes a turn" in person.allstop("status"), "the first turn")
 
@@ -87,15 +83,16 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
 
     said = process.communicate(timeout=20)[0]
     assert process.returncode == 130
-    assert "pausing after this turn" in said
+    assert "pausing: running agents end their iteration" in said
     assert said.count("takes a turn") == 1
-    assert states(person) == {"r1": "paused"}
+    assert person.runs() == {"board/T1.1": "paused"}
+    assert person.json("list")["phase"] == "paused"
 
 
 def test_k3_ctrl_c_twice_is_allstop(person, slow, mark):
     """K3: the second one doesn't wait."""
     slow.send_signal(signal.SIGINT)
-    wait_for(lambda: states(person).get("r1") == "pausing", "the pause")
+    wait_for(lambda: person.runs().get("board/T1.1") == "pausing", "the pause")
     slow.send_signal(signal.SIGINT)
 
     said = slow.communicate(timeout=10)[0]
@@ -110,16 +107,17 @@ def test_q15_a_killed_program_takes_its_agents_with_it_and_is_resumed(person, sl
     slow.kill()
 
     wait_for(lambda: alive(f"sleep {mark}") == [], "the agents' end", within_s=5)
-    assert states(person) == {"r1": "interrupted"}
+    assert person.runs() == {"board/T1.1": "interrupted"}
     person.agent("cat begun.txt >b.txt; echo '<promise>COMPLETE</promise>'")
-    said = person.allstop("resume", "r1")
+    said = person.allstop("run")
     assert "interrupted" in said
-    assert person.git("show", "allstop/r1:b.txt") == "begun"
+    assert person.git("show", "main:b.txt") == "begun"
+    assert len(person.task("T1")["attempts"]) == 1
 
 
 def test_p7_a_second_process_is_told_who_drives_the_run(person, slow):
     """P7: it only passes the word on."""
-    said = person.allstop("resume", "r1")
+    said = person.allstop("resume", "T1")
 
     assert "goes on in the process that drives it" in said
     assert slow.poll() is None
@@ -135,16 +133,16 @@ def test_k1_freeze_and_thaw_from_another_terminal(person, mark):
         """
     )
     process = person.start("run", "count")
-    count = person.repository / ".allstop" / "workspaces" / "r1" / "tree" / "count.txt"
+    count = person.repository / ".allstop" / "workspaces" / "T1" / "tree" / "count.txt"
     wait_for(lambda: count.exists() and count.read_text().count("\n") > 3, "counting")
 
-    person.allstop("freeze", "r1")
+    person.allstop("freeze", "T1")
     wait_for(lambda: _stands_still(count), "the freeze")
-    assert states(person) == {"r1": "frozen"}
-    person.allstop("thaw", "r1")
+    assert person.runs() == {"board/T1.1": "frozen"}
+    person.allstop("thaw", "T1")
 
     assert process.wait(20) == 0
-    assert person.git("show", "allstop/r1:count.txt").splitlines()[-1] == "40"
+    assert person.git("show", "main:count.txt").splitlines()[-1] == "40"
 
 
 def _stands_still(path):
@@ -155,21 +153,27 @@ def _stands_still(path):
     return path.read_text() == before
 
 
-def test_stop_of_one_run_leaves_the_others(person, slow, mark):
-    person.program("quick", "#!/bin/sh\nsleep 1; echo x >x; echo '<promise>COMPLETE</promise>'\n")
-    person.write(
-        "allstop.toml",
-        (person.repository / "allstop.toml").read_text()
-        + '[agents.quick]\ndriver = "command"\ncommand = ["quick"]\n',
+def test_stop_of_one_task_leaves_the_others(person, mark):
+    """K3: with a name, only that one; it is told how to go on."""
+    person.agent(
+        f"""
+        prompt=$(cat)
+        case $prompt in *"something slow"*) sleep {mark} ;; esac
+        sleep 1
+        echo x >x
+        echo '<promise>COMPLETE</promise>'
+        """
     )
-    other = person.start("run", "--agent", "quick", "something quick")
-    wait_for(lambda: states(person).get("r2") == "running", "the second run")
+    process = person.start("run", "something slow", "something quick")
+    wait_for(lambda: alive(f"sleep {mark}"), "the slow one")
 
-    person.allstop("stop", "r1")
+    person.allstop("stop", "T1")
 
-    assert slow.wait(10) == 130
+    said = process.communicate(timeout=20)[0]
+    assert process.returncode == 3
     assert alive(f"sleep {mark}") == []
-    assert other.wait(20) == 0
+    assert person.merged() == ["T2"]
+    assert "T1 is stopped: allstop resume T1" in said
 
 
 def test_k3_a_dry_run_and_status_never_stop_anything(person, slow, mark):
@@ -179,7 +183,7 @@ def test_k3_a_dry_run_and_status_never_stop_anything(person, slow, mark):
     person.allstop()
 
     assert f"process {slow.pid}" in said
-    assert "would end  r1: process" in said
+    assert "would end  board/T1.1: process" in said
     assert len(alive(f"sleep {mark}")) >= 2
     assert slow.poll() is None
 
@@ -199,6 +203,33 @@ def test_sigterm_ends_it_in_order(person, slow, mark):
 
     assert slow.wait(10) == 130
     assert alive(f"sleep {mark}") == []
-    log = person.allstop("log", "r1")
+    log = person.allstop("log", "T1")
     assert "cancelled" in log
     assert os.path.exists(person.repository / ".allstop" / "STOP")
+
+
+HYDRA = """
+trap '' TERM INT HUP
+while true; do
+    (trap '' TERM HUP; setsid sleep {mark} >/dev/null 2>&1 </dev/null &)
+    sleep 0.1
+done
+"""
+
+
+def test_q13_a_board_of_agents_that_respawn_is_stopped_at_once(person, mark):
+    """Q13: eight that daemonize, ignore TERM and start anew; the machine may be busy here."""
+    person.agent(HYDRA.format(mark=mark))
+    for number in range(8):
+        person.allstop("add", f"task {number}")
+    process = person.start("run", "--parallel", "8")
+    wait_for(lambda: len(alive(f"sleep {mark}")) >= 16, "all of them")
+
+    stopped = person.json("stop")
+
+    assert alive(f"sleep {mark}") == []
+    assert len(stopped["receipt"]["killed"]) == 8
+    assert stopped["receipt"]["took_ms"] < 1000
+    assert process.wait(10) == 130
+    assert set(person.tasks().values()) == {"pending"}
+    assert "turn_done" not in person.allstop("log", "--json", "T1")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from people import at_home
+
 HERE = Path(__file__).parent
 TESTS = HERE.parent
 
@@ -20,6 +22,13 @@ def anyio_backend():
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "store"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = at_home(tmp_path)
+    yield person
+    person.close()
 
 
 @pytest.fixture

@@ -64,14 +64,19 @@ def _opened(house: House) -> Opened:
     return Opened(at=house.clock.now(), kind="board", spec=spec, title="the board", limits=limits)
 
 
-async def tell(house: House, decide: Callable[[BoardState], Sequence[Command]]) -> BoardState:
+async def tell(
+    house: House, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
+) -> BoardState:
     """Write what `decide` says for the board as it is; nothing is written that it refuses.
+
+    Who has read it just now says so: a big board takes its time to be read again.
 
     Raises:
         AllstopError: the board refuses one of the commands.
     """
     while True:
-        board = await read(house)
+        board = known or await read(house)
+        known = None
         commands = decide(board.state)
         state = board.run
         entries = [] if board.exists else [Entry(BOARD, state.opened)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
@@ -13,6 +13,7 @@ from allstop.adapters.hooks import HookRunner
 from allstop.app import board as boards
 from allstop.app import equipping
 from allstop.app.following import follow_tree
+from allstop.app.looking import record_of
 from allstop.app.work import Workshop, workshop
 from allstop.core import hooks
 from allstop.core import run as runs
@@ -48,9 +49,20 @@ class Session(NamedTuple):
         assert state is not None, "a board is never over"
         return state
 
+    def children(self) -> list[tuple[str, RunState[Any]]]:
+        """The runs below it that are open, with the tasks they are for."""
+        refs = self.run().pilot.refs.items()
+        found = [(task_id, self.shop.engine.state(child_of(BOARD, ref))) for ref, task_id in refs]
+        return [(task_id, state) for task_id, state in found if state is not None]
+
 
 async def prepare(
-    house: House, spec: BoardSpec, decide: Decide, budget_usd: float | None = None
+    house: House,
+    spec: BoardSpec,
+    decide: Decide,
+    *,
+    budget_usd: float | None = None,
+    known: boards.Read | None = None,
 ) -> BoardState:
     """Say how the board works from now on, and what it is to do; a pause is lifted.
 
@@ -61,22 +73,34 @@ async def prepare(
     holders = house.journal.holders()
     if BOARD in holders:
         raise HeldError(BOARD, holders[BOARD])
-    read = await boards.read(house)
+    read = known or await boards.read(house)
     if read.run.hold is Hold.STOPPED:
         raise AllstopError("the board is stopped", "`allstop resume board` goes on")
+    children = await _children(house, read.state)
     limits = Limits(at_limit=AtLimit.PAUSE)
     if budget_usd is not None:
-        cost = read.run.tally.cost_microusd + int(budget_usd * 1_000_000)
-        limits = Limits(cost_microusd=cost, at_limit=AtLimit.PAUSE)
+        spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
+        limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
     state = await boards.tell(
-        house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)]
+        house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
         await say(house.journal, house.clock, BOARD, Resume(), "allstop run")
     if state.merging:  # it may have waited for somebody's changes: a person says look now
         merging = child_of(BOARD, state.merging)
         await say(house.journal, house.clock, merging, Retry(), "allstop run")
+    for run, child in children.items():  # what waits at a limit goes on under those of now
+        is_other = child.opened.kind == "task" and (child.broke or child.limits != spec.limits)
+        if is_other and spec.count != 0:  # to merge something is no leave to spend more
+            raised = Raise(limits=spec.limits)
+            await say(house.journal, house.clock, run, raised, "allstop run")
     return state
+
+
+async def _children(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
+    """The runs below the board that are open."""
+    found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
+    return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
 def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
@@ -92,17 +116,17 @@ async def at_work(
     """Drive the board until the block is left."""
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
+    commands = equipping.hooks(house)
     log = house.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
     async with (
-        HookRunner(
-            equipping.hooks(house), house.repository, log, clock=house.clock, show=show
-        ) as runner,
+        HookRunner(commands, house.repository, log, clock=house.clock, show=show) as runner,
         workshop(house, needed(spec, state), slots=spec.slots) as shop,
         anyio.create_task_group() as group,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
-        group.start_soon(_fire_hooks, house, runner)
+        if commands:
+            group.start_soon(_fire_hooks, house, runner)
         await shop.engine.take(BOARD)
         yield Session(shop, since, state, seqs, house.clock)
         group.cancel_scope.cancel()

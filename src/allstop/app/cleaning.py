@@ -10,6 +10,7 @@ from allstop.adapters.git.cleaning import Cleaning, Leftover, Removal
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import board, work
+from allstop.core.board import Board
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD
 from allstop.core.tasks import OVER, Status
@@ -64,9 +65,8 @@ async def throw_away(house: House, task_id: str) -> str:
         return await cleaning.reset(task_id, LABEL)
 
 
-async def sweep(house: House) -> list[str]:
+async def sweep(house: House, tasks: Board) -> list[str]:
     """Remove what was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
-    tasks = (await board.read(house)).state.board
     before = house.clock.now() - timedelta(days=house.settings.workspace.keep_days)
     old = [
         task.id

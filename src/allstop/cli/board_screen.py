@@ -16,7 +16,7 @@ from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.ids import BOARD, RunId, child_of
 from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
-from allstop.core.plain import one_line
+from allstop.core.plain import one_line, plain
 from allstop.core.replies import Signal, read_signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
@@ -136,7 +136,7 @@ class PlainBoardScreen:
 
     def note(self, text: str) -> None:
         if text:
-            click.echo(text)
+            click.echo(plain(text))
 
     def end(self, stats: Statistics) -> None:
         for line in summary(stats):
@@ -152,7 +152,7 @@ class JsonBoardScreen(PlainBoardScreen):
 
     def note(self, text: str) -> None:
         if text:
-            click.echo(text, err=True)
+            click.echo(plain(text), err=True)
 
     def _print(self, record: Record) -> None:
         print_records([record], as_json=True)
@@ -212,7 +212,7 @@ class TerminalBoardScreen(PlainBoardScreen):
 
     def note(self, text: str) -> None:
         if text:
-            self._console.print(text, markup=False, style="bold")
+            self._console.print(plain(text), markup=False, style="bold")
 
     def end(self, stats: Statistics) -> None:
         self._session = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 
+from allstop.app import board as boards
 from allstop.app import boarding, equipping, overview
 from allstop.app.cleaning import sweep
 from allstop.app.following import follow_tree
@@ -20,8 +22,9 @@ from allstop.core.brakes import Grip
 from allstop.core.commands import Pause
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, child_of
+from allstop.core.ids import BOARD
 from allstop.core.moves import Outcome
+from allstop.core.run import RunState
 from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
 from allstop.core.tasks import OVER, Status, Task
@@ -47,6 +50,7 @@ async def work(
     *,
     only: Collection[str] = (),
     budget_usd: float | None = None,
+    known: boards.Read | None = None,
     as_json: bool = False,
 ) -> int:
     """Until nothing goes on unless a person does something; the exit code.
@@ -54,8 +58,9 @@ async def work(
     With `only`, the code is about these tasks.
     """
     await refuse_if_stopped(house)
-    await sweep(house)
-    state = await boarding.prepare(house, spec, decide, budget_usd)
+    known = known or await boards.read(house)
+    await sweep(house, known.state.board)
+    state = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
     for note in (*map(str, house.loaded.untrusted), *equipping.notes(house)):
         click.echo(f"note: {note}", err=True)
     with make_board_screen(as_json=as_json) as screen:
@@ -142,13 +147,21 @@ def _say_goodbye(
             screen.note(line)
     if state.spec.errors and state.errors >= state.spec.errors:
         screen.note(f"{state.errors} tasks failed in a row. Look at them, then: allstop run")
-    verdict = brakes.check(run.limits, run.tally, run.opened.at, house.clock.now())
-    at_limit = verdict.grip is Grip.HARD or bool(run.broke)
+    at_limit = _limit_of(run, house.clock.now())
+    for task_id, child in session.children():
+        if (not only or task_id in only) and (reason := _limit_of(child, house.clock.now())):
+            at_limit = reason
     if at_limit:
-        screen.note(f"limit reached: {verdict.reason or run.broke}")
+        screen.note(f"limit reached: {at_limit}. Raise it in [budget] or by --budget: allstop run")
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]
-    return exit_code(asked, touched, held=held, at_limit=at_limit)
+    return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
+
+
+def _limit_of(run: RunState[Any], now: datetime) -> str:
+    """The limit at which a run waits."""
+    verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
+    return verdict.reason if verdict.grip is Grip.HARD else run.broke
 
 
 def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:
@@ -172,12 +185,11 @@ def _crashed(task: Task) -> bool:
 
 def _held(session: boarding.Session) -> list[str]:
     """The tasks that were stopped or paused by themselves."""
-    lines = []
-    for ref, task_id in session.run().pilot.refs.items():
-        child = session.shop.engine.state(child_of(BOARD, ref))
-        if child is not None and child.hold is not Hold.NONE:
-            lines.append(f"■ {task_id} is {child.hold}: allstop resume {task_id}")
-    return lines
+    return [
+        f"■ {task_id} is {child.hold}: allstop resume {task_id}"
+        for task_id, child in session.children()
+        if child.hold is not Hold.NONE
+    ]
 
 
 def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
@@ -189,7 +201,7 @@ def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 lines.append(
                     f"◆ {task.id} is verified and waits for your review: allstop approve {task.id}"
                 )
-            case Status.WAITING if task.asks:
+            case Status.WAITING if task.asks and task.note.startswith("asks: "):
                 lines.append(
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
                 )
@@ -200,6 +212,8 @@ def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
                     f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"
                     f" again: allstop retry {task.id}"
                 )
+            case Status.PENDING if task in touched and _crashed(task):
+                lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
             case _:
                 pass
     return lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.output import Context, json_option, look, print_json, run
-from allstop.core.plain import one_line
+from allstop.core.plain import one_line, plain
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -76,7 +76,7 @@ def _run_line(view: RunView) -> str:
     mark = _MARKS.get(view.status, "✗")
     words = view.status if not view.reason else f"{view.status}: {view.reason}"
     used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
-    return f"{mark} {view.id:<5} {view.title[:50]:<50}  {words}  ({used})"
+    return f"{mark} {view.id:<5} {one_line(view.title, 50):<50}  {plain(words)}  ({used})"
 
 
 def _next(house: House, found: Status) -> str:

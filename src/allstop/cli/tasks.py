@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.core.plain import one_line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +77,7 @@ def add(
     if as_json:
         print_json(shown)
     else:
-        click.echo(f"{shown.id}  {shown.title}" + _waits(shown))
+        click.echo(f"{shown.id}  {plain(shown.title)}" + _waits(shown))
 
 
 def _check_agent(house: House, name: str | None) -> None:
@@ -147,8 +148,6 @@ def _check_statuses(statuses: tuple[str, ...]) -> None:
 
 
 def _line(task: TaskView) -> str:
-    from allstop.core.plain import one_line
-
     parts = [f"{MARKS[task.status]} {task.id:<8} {task.status:<9} {one_line(task.title, 70)}"]
     parts += [f"#{one_line(tag)}" for tag in task.tags]
     if task.pinned:
@@ -171,17 +170,14 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     if as_json:
         print_json(task)
         return
-    from allstop.core.plain import plain
-
     click.echo(_line(task))
     if task.body:
         click.echo(f"\n{plain(task.body)}\n")
     for name in ("operation", "needs", "agent", "priority", "iterations", "minutes", "merged"):
         value = getattr(task, name)
         if value:
-            click.echo(
-                f"{name + ':':<12} {', '.join(value) if isinstance(value, tuple) else value}"
-            )
+            words = ", ".join(value) if isinstance(value, tuple) else str(value)
+            click.echo(f"{name + ':':<12} {plain(words)}")
     for attempt in task.attempts:
         how = attempt.outcome.value if attempt.outcome else "at work"
         spent = f"{attempt.tally.turns} turns, {attempt.tally.tokens:,} tokens"
@@ -252,7 +248,7 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
     for choice in found:
         score = choice.score
         pinned = "  pinned: in front of all scores" if choice.pinned else ""
-        click.echo(f"{choice.task.id:<8} {score.total:>4}  {choice.task.title}{pinned}")
+        click.echo(f"{choice.task.id:<8} {score.total:>4}  {plain(choice.task.title)}{pinned}")
         if explain:
             click.echo(f"{'':<15}{_sum(choice)}")
 

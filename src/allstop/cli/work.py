@@ -64,7 +64,8 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     from allstop.cli.times import until
     from allstop.core.specs import Mode
 
-    board = (await read(house)).state.board
+    known = await read(house)
+    board = known.state.board
     named = [each for each in asked.what if each in board.nodes]
     prompts = [each for each in asked.what if each not in board.nodes]
     _refuse_prompts(prompts, named)
@@ -83,6 +84,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
         lambda state: _to_do(state, named, prompts, asked.agent),
         only=[*named, *free_ids(board, len(prompts))],
         budget_usd=budget,
+        known=known,
         as_json=as_json,
     )
 
@@ -108,7 +110,8 @@ def _to_do(
     from allstop.core.ids import AgentName
     from allstop.core.tasks import NewTask
 
-    commands: list[Command] = [Assign(task=task) for task in named]
+    at_rest = [task for task in named if not state.board[task].open]  # the others go on anyway
+    commands: list[Command] = [Assign(task=task) for task in at_rest]
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
         title, _, rest = prompt.strip().partition("\n")
         new = NewTask(
@@ -145,7 +148,7 @@ async def _lift(house: House, *, as_json: bool) -> int:
     click.echo("The stop is lifted." if lifted else "Nothing was held.")
     for view in open_runs:
         if not view.driven and view.parent is None:
-            click.echo(f"  {view.id}: {view.title[:60]}   → allstop run")
+            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → allstop run")
     return 0
 
 
@@ -153,11 +156,13 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     from allstop.app.equipping import board_spec
     from allstop.app.looking import helm_of, record_of
     from allstop.app.speaking import speak
+    from allstop.cli.board_screen import label_of
     from allstop.cli.boarding import work
     from allstop.core.commands import Resume
     from allstop.core.errors import AllstopError
     from allstop.core.helm import Hold
-    from allstop.core.ids import root_of
+    from allstop.core.ids import BOARD, root_of
+    from allstop.core.specs import Mode
 
     recorded = await record_of(house, run_id)
     if (await helm_of(house)).hold is Hold.STOPPED:
@@ -167,4 +172,7 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")
         return 0
-    return await work(house, board_spec(house), lambda state: [], as_json=as_json)
+    mode = None if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
+    only = [label_of(recorded.run)] if mode else []
+    spec = board_spec(house, mode=mode)
+    return await work(house, spec, lambda state: [], only=only, as_json=as_json)

@@ -113,20 +113,23 @@ def waits_for(board: Board, task: Task) -> list[Task]:
 
 
 def path_between(board: Board, start: str, end: str) -> list[str] | None:
-    """How `start` needs `end`, step by step; None where it doesn't."""
-    came_from: dict[str, str] = {}
-    waiting = [start]
+    """How `start` needs `end`, step by step; None where it doesn't.
+
+    It is looked for from the end: a task that is being changed is needed by few.
+    """
+    leads_to: dict[str, str] = {}
+    waiting = [end]
     while waiting:
         here = waiting.pop()
-        if here == end:
+        if here == start:
             path = [here]
-            while path[-1] != start:
-                path.append(came_from[path[-1]])
-            return path[::-1]
-        for need in board[here].needs:
-            if need not in came_from and need != start:
-                came_from[need] = here
-                waiting.append(need)
+            while path[-1] != end:
+                path.append(leads_to[path[-1]])
+            return path
+        for wanting in board.nodes[here].wanted_by:
+            if wanting not in leads_to and wanting != end:
+                leads_to[wanting] = here
+                waiting.append(wanting)
     return None
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
-from allstop.core.commands import Answer, Permit, Raise, Say
+from allstop.core.commands import AddTasks, Answer, Permit, Raise, Say
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -262,8 +262,11 @@ def _said(event: Commanded) -> str:
             return f"{'allows' if allow else 'denies'} {one_line(ask)}"
         case Raise():
             return "raises the limits"
+        case AddTasks(tasks=tasks):
+            return f"adds {one_line(', '.join(task.id for task in tasks))}"
         case command:
-            return type(command).__name__.lower()
+            about = getattr(command, "task", "")
+            return type(command).__name__.lower() + (f" {one_line(about)}" if about else "")
 
 
 def receipt(halted: Halted) -> str:

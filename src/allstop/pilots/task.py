@@ -83,7 +83,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def is_stuck(self) -> bool:
         """It may be thinking; a person should know."""
-        return self.still >= self.spec.stuck_after
+        return 0 < self.spec.stuck_after <= self.still
 
 
 class TaskPilot:

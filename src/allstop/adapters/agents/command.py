@@ -72,5 +72,16 @@ class CommandAgent:
     def _failed(self, code: int, last_words: str) -> Failed:
         if is_limited(last_words[-4000:], self._limit_patterns):
             return Failed(kind=FailureKind.RATE_LIMITED, message=last_words[-1000:])
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Failed(kind=FailureKind.EXITED, message=f"{how}\n{last_words[-4000:]}".strip())
+        signal = _signal_of(code)
+        how = f"signal {signal}" if signal else f"exit code {code}"
+        return Failed(
+            kind=FailureKind.CRASHED if signal else FailureKind.EXITED,
+            message=f"{how}\n{last_words[-4000:]}".strip(),
+        )
+
+
+def _signal_of(code: int) -> int:
+    """The signal that ended it; a shell, and the box, tell it by a number above 128."""
+    if code < 0:
+        return -code
+    return code - 128 if 128 < code < 160 else 0

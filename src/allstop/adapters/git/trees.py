@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -27,10 +28,10 @@ FIRST_PORT, PORTS = 41_000, 20
 """Each workspace has so many ports of its own, from the first one on."""
 
 
-def free_port(workspaces: Path) -> int:
-    """The first of a range that no other workspace has."""
+def free_port(workspaces: Path, promised: Collection[int] = ()) -> int:
+    """The first of a range that no other workspace has, or will have once it is made."""
     metas = (Tree(folder).meta() for folder in workspaces.iterdir() if folder.is_dir())
-    taken = {meta.port for meta in metas if meta is not None}
+    taken = {*promised, *(meta.port for meta in metas if meta is not None)}
     return next(port for port in range(FIRST_PORT, 65_000, PORTS) if port not in taken)
 
 

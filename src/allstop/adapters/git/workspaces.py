@@ -69,6 +69,7 @@ class GitWorkspaces:
         self._folder = folder
         self._boxes = Boxes(launcher)
         self._disk_mb = disk_mb
+        self._promised: set[int] = set()  # ports of workspaces that were made here
         self._making = Making(
             repository,
             self._boxes,
@@ -204,7 +205,8 @@ class GitWorkspaces:
         self, tree: Tree, workspace: str, target: str, label: str
     ) -> tuple[Meta, WorkspaceOpen]:
         start = await self._start_of(workspace, target)
-        port = free_port(self._folder)
+        port = free_port(self._folder, self._promised)
+        self._promised.add(port)
         await anyio.to_thread.run_sync(tree.make)
         made, _ = await both(
             self._making.make(tree, start.commit, workspace, label, extras=start.extras, port=port),

@@ -1,0 +1,168 @@
+"""How work reaches the target branch, and what it never touches on its way."""
+
+import pytest
+
+from people import MERGE_AT_ONCE
+
+WORKS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
+
+
+def head_of(person, name="HEAD"):
+    return person.git("rev-parse", name)
+
+
+def test_b17_a_clean_checkout_follows_the_branch(person):
+    """B17: what is checked out is the new tip, and nothing is left to commit."""
+    person.agent(WORKS)
+    person.commit()
+
+    person.allstop("run", "add")
+
+    assert (person.repository / "a.txt").read_text() == "hello\nmore\n"
+    assert person.git("status", "--short") == ""
+    assert head_of(person) == head_of(person, "main")
+    assert person.merged() == ["T1"]
+
+
+def test_b17_a_branch_that_is_not_checked_out_moves_alone(person):
+    """B17: the person's checkout stays on its branch, with its changes."""
+    person.agent(WORKS, settings=MERGE_AT_ONCE + '[project]\ntarget = "main"\n')
+    person.commit()
+    person.git("switch", "-q", "-c", "mine")
+    person.write("a.txt", "changed\n")
+    before = head_of(person)
+
+    person.allstop("run", "add")
+
+    assert person.git("show", "main:a.txt") == "hello\nmore"
+    assert person.merged() == ["T1"]
+    assert (person.repository / "a.txt").read_text() == "changed\n"
+    assert person.git("symbolic-ref", "--short", "HEAD") == "mine"
+    assert (head_of(person), person.git("status", "--short")) == (before, "M a.txt")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "other.txt"])
+def test_b17_a_dirty_checkout_is_waited_for_and_never_touched(person, name):
+    """B17: it says so, exit code 3; once it is committed, `run` merges."""
+    person.agent(WORKS)
+    person.write("other.txt", "other\n")
+    person.commit()
+    person.write(name, "changed by hand\n")
+    before = head_of(person)
+
+    said = person.allstop("run", "add", code=3)
+
+    assert f"it has uncommitted changes: {name}" in said
+    assert person.tasks() == {"T1": "merging"}
+    assert head_of(person) == before
+    assert (person.repository / name).read_text() == "changed by hand\n"
+    status = person.allstop("status")
+    assert "uncommitted changes" in status
+    assert "Next: `allstop run`" in status
+
+    person.git("stash") if name == "a.txt" else person.git("commit", "-qam", "by hand")
+    person.allstop("run")
+
+    assert person.merged() == ["T1"]
+    assert person.git("show", "main:a.txt") == "hello\nmore"
+    assert person.git("status", "--short") == ""
+
+
+def test_b17_a_file_of_the_persons_that_git_does_not_know_is_never_overwritten(person):
+    person.agent("echo theirs >new.txt; echo '<promise>COMPLETE</promise>'")
+    person.commit()
+    person.write("new.txt", "precious\n")
+
+    said = person.allstop("run", "add", code=3)
+
+    assert "new.txt" in said
+    assert (person.repository / "new.txt").read_text() == "precious\n"
+    assert person.merged() == []
+
+
+def test_b17_a_staged_change_is_waited_for_too(person):
+    person.agent(WORKS)
+    person.commit()
+    person.write("b.txt", "staged\n")
+    person.git("add", "b.txt")
+
+    assert "uncommitted changes: b.txt" in person.allstop("run", "add", code=3)
+
+    assert person.git("status", "--short") == "A  b.txt"
+
+
+CONFLICT = """
+prompt=$(cat)
+case $prompt in
+*"resolve the conflicts"*) {resolve} ;;
+*north*) echo north >>a.txt ;;
+*south*) sleep 0.3; echo south >>a.txt ;;
+esac
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+def test_b17_a_conflict_goes_back_to_the_agent_and_is_checked_again(person):
+    """B17: it is an iteration with the conflict in its workspace."""
+    resolve = "sed -i '/^<<<<<<</d; /^=======/d; /^>>>>>>>/d' a.txt"
+    gate = "[verification]\ncommands = [\"! grep -q '<<<<' a.txt\"]\n"
+    person.agent(CONFLICT.format(resolve=resolve), settings=MERGE_AT_ONCE + gate)
+    person.commit()
+
+    said = person.allstop("run", "go north", "go south")
+
+    assert "2 merged, 1 conflicts resolved" in said
+    assert person.merged() == ["T1", "T2"]
+    assert sorted((person.repository / "a.txt").read_text().split()) == ["hello", "north", "south"]
+
+
+def test_b17_a_conflict_that_stays_goes_to_the_person(person):
+    """B17: after max_conflict_attempts; nothing unresolved is ever merged."""
+    person.agent(
+        CONFLICT.format(resolve="echo more >>b.txt"),
+        settings=MERGE_AT_ONCE + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n",
+    )
+    person.commit()
+
+    done = person.try_allstop("run", "go north", "go south")
+
+    assert done.returncode in (1, 3, 4), done.stdout
+    assert person.merged() == ["T1"]
+    assert (person.repository / "a.txt").read_text() == "hello\nnorth\n"
+    assert person.tasks()["T2"] != "done"
+
+
+def test_b17_work_that_passes_alone_but_not_together_is_not_merged(person):
+    """B17: the gate runs on the merge's result."""
+    person.agent(
+        """
+        prompt=$(cat)
+        case $prompt in
+        *"go one"*) touch one ;;
+        *"go two"*) sleep 0.3; touch two two-was-here; [ ! -f one ] || rm two ;;
+        esac
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE + '[verification]\ncommands = ["test ! -f one || test ! -f two"]\n',
+    )
+    person.commit()
+
+    said = person.allstop("run", "go one", "go two")
+
+    assert "merged with main, it fails: " in said
+    assert person.merged() == ["T1", "T2"]
+    assert (person.repository / "one").exists()
+    assert not (person.repository / "two").exists()
+
+
+def test_b2_where_merging_is_off_verified_work_is_done_and_on_a_branch(person):
+    """B2: done means verified; the branch is the person's to take."""
+    person.agent(WORKS, settings=MERGE_AT_ONCE + "[merge]\nenabled = false\n")
+    person.commit()
+
+    person.allstop("run", "add")
+
+    assert person.tasks() == {"T1": "done"}
+    assert person.merged() == []
+    assert person.git("show", "allstop/T1:a.txt") == "hello\nmore"
+    assert (person.repository / "a.txt").read_text() == "hello\n"

@@ -1,0 +1,243 @@
+"""What a board is opened with, and what people are told before it works."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from allstop.app import equipping
+from allstop.app.crew import CrewError
+from allstop.app.house import House
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName
+from allstop.core.moves import Check, Protection
+from allstop.core.retries import Backoff
+from allstop.core.specs import BoardSpec, Gate, Mode, ReviewMode, ReviewRule, Terms
+from allstop.settings import Environment
+from allstop.settings.model.work import PROTECTED
+
+AGENT = '[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n'
+CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'
+
+
+@pytest.fixture
+def house(person):
+    def house(text, **flags):
+        person.write("allstop.toml", text)
+        person.git("add", "-A")
+        person.git("commit", "-q", "--allow-empty", "-m", "settings")
+        environment = Environment(home=person.home, variables=person.environment)
+        return House(person.repository, environment, flags)
+
+    return house
+
+
+def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
+    assert equipping.board_spec(house(AGENT + CHECK)) == BoardSpec(
+        target="main",
+        agents=(AgentName("a"),),
+        terms={AgentName("a"): Terms()},
+        mode=Mode.AUTOPILOT,
+        slots=2,
+        gate=Gate(checks=(Check(name="Tests", run="make test"),), protected=PROTECTED),
+        merge=True,
+        conflicts=2,
+        review=ReviewMode.BATCH,
+        errors=3,
+        iterations=50,
+        attempt_s=1800.0,
+        stuck_after=5,
+        backoff=Backoff(),
+        limits=Limits(at_limit=AtLimit.PAUSE),
+    )
+
+
+EVERYTHING = """\
+[project]
+target = "trunk"
+
+[agents.a]
+driver = "command"
+command = ["my-agent"]
+done = "exit"
+timeout_minutes = 5
+idle_seconds = 60
+max_tokens_per_call = 9000
+
+[agents.b]
+driver = "scripted"
+script = "b.toml"
+
+[loop]
+agent = "a"
+fallback = "b"
+mode = "semi"
+max_parallel = 4
+max_iterations = 9
+timeout_minutes = 10
+stuck_threshold = 2
+max_consecutive_errors = 7
+
+[verification]
+default_timeout = 20
+keep_going = true
+protected = ["tests/**"]
+protection = "restore"
+commands = ["make test", {name = "Lint", run = "make lint", timeout = 5, required = false}]
+
+[merge]
+enabled = false
+max_conflict_attempts = 1
+
+[review]
+mode = "auto"
+[review.rules]
+security = "per-task"
+docs = "skip"
+
+[retry]
+base_ms = 500
+factor = 3
+jitter = 0
+max_retries = 5
+
+[budget]
+turns = 20
+cost_usd = 5
+at_limit = "stop"
+[budget.task]
+turns = 30
+tokens = 1000
+cost_usd = 2.5
+minutes = 2
+"""
+
+
+def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
+    assert equipping.board_spec(house(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
+        target="trunk",
+        agents=(AgentName("b"),),
+        terms={
+            AgentName("a"): Terms(done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000),
+            AgentName("b"): Terms(turn_s=600.0, idle_s=600.0),
+        },
+        mode=Mode.SEMI,
+        slots=4,
+        gate=Gate(
+            checks=(
+                Check(name="make test", run="make test", timeout_s=20.0),
+                Check(name="Lint", run="make lint", timeout_s=5.0, required=False),
+            ),
+            keep_going=True,
+            protected=("tests/**",),
+            protection=Protection.RESTORE,
+        ),
+        merge=False,
+        conflicts=1,
+        review=ReviewMode.AUTO,
+        review_rules=(
+            ReviewRule(tag="security", mode=ReviewMode.PER_TASK),
+            ReviewRule(tag="docs", mode=ReviewMode.SKIP),
+        ),
+        errors=7,
+        iterations=9,
+        attempt_s=600.0,
+        stuck_after=2,
+        backoff=Backoff(first_s=0.5, factor=3.0, jitter=0.0, retries=5),
+        limits=Limits(
+            turns=20,
+            tokens=1000,
+            cost_microusd=2_500_000,
+            time_s=120.0,
+            at_limit=AtLimit.STOP,
+        ),
+    )
+
+
+def test_s1_what_a_person_says_for_this_time_wins(house):
+    until = datetime(2030, 1, 1, 7, tzinfo=UTC)
+
+    spec = equipping.board_spec(
+        house(EVERYTHING), mode=Mode.AUTOPILOT, slots=1, count=3, until=until
+    )
+
+    assert (spec.mode, spec.slots, spec.count, spec.until) == (Mode.AUTOPILOT, 1, 3, until)
+    assert spec.agents == ("a", "b")
+
+
+def test_k19_the_gate_is_the_target_branchs(house, person):
+    home = house(AGENT + CHECK)
+
+    person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
+
+    assert [check.run for check in equipping.gate(home).checks] == ["make test"]
+    assert equipping.notes(home) == [
+        "allstop.toml has changes that are not on main: they don't count yet."
+    ]
+
+
+def test_a_board_without_agents_can_be_made_by_name_only(house):
+    home = house(CHECK)
+
+    with pytest.raises(CrewError, match="no agent is configured"):
+        equipping.board_spec(home)
+
+    assert equipping.board_spec(home, agents=()).agents == ()
+
+
+def test_b15_no_commands_pass_with_the_documents_warning(house, person):
+    person.write("Makefile", "test:\n\ttrue\n")
+    home = house(AGENT)
+
+    (note,) = equipping.noted(home)
+
+    assert equipping.gate(home).checks == ()
+    assert (note.code, note.indicator) == ("VERIFICATION_EMPTY", "No verification configured")
+    assert (
+        note.text
+        == """\
+Warning: No verification commands configured
+
+Tasks will complete on COMPLETE signal without validation.
+Consider adding verification commands to ensure code quality.
+
+Suggestion: Add to allstop.toml:
+  [verification]
+  commands = ["make test"]"""
+    )
+    assert equipping.notes(home) == [note.text]
+
+
+def test_b15_there_is_nothing_to_say_where_there_are_commands(house):
+    assert equipping.notes(house(AGENT + CHECK)) == []
+
+
+def test_b15_a_gate_that_is_required_must_not_be_empty(house):
+    home = house(AGENT + "[verification]\nrequired = true\n")
+
+    with pytest.raises(AllstopError) as refused:
+        equipping.board_spec(home)
+
+    assert refused.value.message == (
+        "no verification commands are configured, and [verification] required = true"
+    )
+
+
+def test_b15_a_required_gate_with_commands_is_a_gate(house):
+    home = house(AGENT + CHECK + "[verification]\nrequired = true\n")
+
+    assert len(equipping.gate(home).checks) == 1
+
+
+def test_b22_only_hooks_in_force_are_run(house, person):
+    asked = AGENT + '[hooks]\npost_merge = "theirs"\n'
+    own = Path(person.home, ".config", "allstop", "config.toml")
+    own.parent.mkdir(parents=True)
+    own.write_text('[hooks]\non_error = "mine"\n')
+
+    before = equipping.hooks(house(asked))
+    person.allstop("trust", "--yes")
+
+    assert before == {"on_error": "mine"}
+    assert equipping.hooks(house(asked)) == {"on_error": "mine", "post_merge": "theirs"}

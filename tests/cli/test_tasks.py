@@ -1,0 +1,230 @@
+"""Tasks from the command line: what is taken, what is refused, and in which order they start."""
+
+import json
+
+import pytest
+
+WORKS = "echo more >>b.txt; echo '<promise>COMPLETE</promise>'"
+
+
+@pytest.fixture
+def person(person):
+    person.agent(WORKS)
+    return person
+
+
+def ids(person, *arguments):
+    return [task["id"] for task in person.json("list", *arguments)["tasks"]]
+
+
+def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
+    """B1: with stable keys, which programs rely on."""
+    one = person.json("add", "One", "--body", "In detail", "--tag", "critical", "--tag", "ui")
+    two = person.json(
+        "add", "Two", "--id", "second", "--needs", "T1", "--operation", "op", "--agent", "mine",
+        "--priority", "7", "--iterations", "3", "--minutes", "1.5",
+    )  # fmt: skip
+
+    assert one == {
+        "id": "T1", "title": "One", "status": "pending", "body": "In detail", "operation": "",
+        "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
+        "agent": None, "iterations": None, "minutes": None, "retries": 0, "attempts": [],
+        "pinned": False, "assigned": False, "held": False, "note": "", "run": None, "merged": "",
+        "tokens": 0, "cost_usd": 0.0,
+    }  # fmt: skip
+    assert two == one | {
+        "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],
+        "waits_for": ["T1"], "ready": False, "tags": [], "priority": 7, "agent": "mine",
+        "iterations": 3, "minutes": 1.5,
+    }  # fmt: skip
+    assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}
+    assert person.json("show", "second") == two
+    assert ids(person, "--tag", "ui") == ["T1"]
+    assert ids(person, "--operation", "op") == ["second"]
+    assert ids(person, "--status", "done") == []
+
+
+def test_b1_what_cannot_be_is_refused_by_name_and_nothing_is_written(person):
+    """B1: cycles are named whole; needs must be there; ids are given once."""
+    person.allstop("add", "one")
+    person.allstop("add", "two", "--needs", "T1")
+    person.allstop("add", "three", "--needs", "T2")
+    before = person.json("list")
+    cases = [
+        (("edit", "T1", "--needs", "T3"), "these need each other: T1 → T3 → T2 → T1"),
+        (("edit", "T1", "--needs", "T1"), "these need each other: T1 → T1"),
+        (("add", "x", "--needs", "T9", "--needs", "T8"), "T4 needs T9, T8, which are not on the"),
+        (("edit", "T1", "--needs", "T9"), "T1 needs T9, which is not on the board"),
+        (("add", "x", "--id", "T2"), "there is a task 'T2' already"),
+        (("add", "x", "--id", "../x"), "'../x' can't be the id of a task"),
+        (("add", "  "), "task T4 has no title"),
+        (("edit", "T1", "--title", " "), "task T1 would have no title"),
+        (("edit", "T1"), "nothing to change is named"),
+        (("edit", "T9", "--title", "x"), "there is no task 'T9'"),
+        (("show", "T9"), "there is no task 'T9'"),
+        (("rm", "T9"), "there is no task 'T9'"),
+        (("add", "x", "--agent", "ghost"), "there is no agent 'ghost'"),
+        (("add", "x", "--iterations", "0"), "--iterations"),
+        (("list", "--status", "finished"), "'finished' is no status; there are: pending, active"),
+    ]
+    for arguments, words in cases:
+        said = person.refuses(*arguments)
+        assert words in said, arguments
+        assert "hint: " in said or "--help" in said or "title" in said, arguments
+
+    assert person.json("list") == before
+
+
+def test_b1_edit_and_rm_change_what_is_said_of_a_task(person):
+    person.allstop("add", "one", "--tag", "ui")
+    person.allstop("add", "two", "--needs", "T1")
+    changed = person.json("edit", "T2", "--title", "2", "--body", "b", "--tag", "x", "--needs", "")
+    assert (changed["title"], changed["body"], changed["tags"], changed["needs"]) == (
+        "2",
+        "b",
+        ["x"],
+        [],
+    )
+    assert person.json("edit", "T1", "--tag", "")["tags"] == []
+
+    person.allstop("rm", "T1")
+
+    assert person.tasks() == {"T1": "cancelled", "T2": "pending"}
+    assert "T1 is cancelled: it can't be skipped" in person.refuses("skip", "T1")
+    assert person.json("add", "three")["id"] == "T3"  # an id is not given twice
+
+
+def test_b1_a_task_that_was_not_started_has_no_record_and_says_so(person):
+    person.allstop("add", "one")
+
+    for command in (("log", "T1"), ("answer", "T1", "x"), ("tell", "T1", "x"), ("abort", "T1")):
+        assert "T1 has not been started yet" in person.refuses(*command)
+    assert "there is no run 'T2'" in person.refuses("log", "T2")
+
+
+def test_b3_next_explains_the_sum_by_its_parts(person):
+    """B3: 10 a task that needs it, 50 critical, 30 quick-win, 20 most of the operation done."""
+    person.allstop("add", "plain")
+    person.allstop("add", "critical and quick", "--tag", "critical", "--tag", "quick-win")
+    person.allstop("add", "needs one", "--needs", "T1")
+    person.allstop("add", "needs one too", "--needs", "T1")
+    person.allstop("add", "first by priority", "--priority", "5")
+    operation = [
+        {"id": "a", "title": "a", "status": "done", "operation": "op"},
+        {"id": "b", "title": "b", "status": "done", "operation": "op"},
+        {"id": "c", "title": "the last of them", "status": "pending", "operation": "op"},
+    ]
+    person.write("op.json", json.dumps({"allstop": "tasks", "version": 1, "tasks": operation}))
+    person.allstop("import", "op.json")
+
+    said = person.allstop("next", "--explain")
+    found = person.json("next")["next"]
+
+    assert [(each["task"]["id"], each["score"]["total"]) for each in found] == [
+        ("T2", 80),
+        ("T1", 20),
+        ("c", 20),
+        ("T5", 0),
+    ]
+    assert "+50 critical +30 quick-win" in said
+    assert "+20 tasks that need it" in said
+    assert "+20 operation nearly done" in said
+    assert "priority 5, then age" in said
+    assert person.allstop("next").split()[0] == "T2"
+
+
+def test_b3_a_pin_is_in_front_of_all_scores_and_shown_as_a_pin(person):
+    person.allstop("add", "important", "--tag", "critical")
+    person.allstop("add", "mine", "--next")
+
+    assert "T2          0  mine  pinned: in front of all scores" in person.allstop("next")
+    assert "[pinned]" in person.allstop("list")
+    person.allstop("pin", "T1")
+    assert person.allstop("next").split()[0] == "T1"
+    person.allstop("pin", "T1", "--off")
+    person.allstop("pin", "T2", "--off")
+    assert person.allstop("next").split()[0] == "T1"
+    said = person.allstop("run", "--count", "1", "--parallel", "1", code=3)
+    assert "T1       ● starts: important" in said
+    assert person.tasks() == {"T1": "done", "T2": "pending"}
+
+
+CHECKLIST = """\
+# Plan
+- [ ] T1: Build it #critical
+- [ ] T2: Test it (needs: T1)
+- [x] T3: Think of it
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("plan.md", CHECKLIST),
+        (
+            "prd.json",
+            json.dumps(
+                {
+                    "project": "P",
+                    "userStories": [
+                        {"id": "A", "title": "Build it", "priority": 1, "passes": False},
+                        {"id": "B", "title": "Test it", "priority": 2, "passes": False},
+                        {"id": "C", "title": "Think of it", "priority": 3, "passes": True},
+                    ],
+                }
+            ),
+        ),
+        (
+            "issues.jsonl",
+            """\
+{"id": "A", "title": "Build it", "status": "open"}
+{"id": "B", "title": "Test it", "status": "open"}
+{"id": "C", "title": "Think of it", "status": "closed"}
+""",
+        ),
+    ],
+)
+def test_b4_importing_a_file_twice_adds_nothing(person, name, text):
+    """B4: what was there is left as it is; what is new is added."""
+    person.write(name, text)
+    assert "3 tasks added." in person.allstop("import", name)
+    before = person.json("list")
+    assert {task["title"]: task["status"] for task in before["tasks"]} == {
+        "Build it": "pending",
+        "Test it": "pending",
+        "Think of it": "done",
+    }
+
+    again = person.json("import", name)
+
+    assert again == {"added": [], "known": 3}
+    assert person.json("list") == before
+
+
+def test_b4_what_is_no_task_file_is_refused_with_its_line(person):
+    """B4: a file of another shape is never "0 tasks"."""
+    cases = [
+        ("plan.md", "# Nothing here\n", "plan.md"),
+        ("prd.json", '{"userStories": [\n{"id": 7,\n', "prd.json"),
+        ("prd.json", '{"stories": "none"}', "prd.json"),
+        ("issues.jsonl", '{"id": "a", "title": "A", "status": "open"}\n{"id": 1\n', "issues.jsonl"),
+        ("cycle.md", "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n", "T1 → T2 → T1"),
+        ("twice.md", "- [ ] T1: a\n- [ ] T1: b\n", "T1"),
+        ("ghost.md", "- [ ] T1: a (needs: T9)\n", "T9"),
+    ]
+    for name, text, words in cases:
+        person.write(name, text)
+        assert words in person.refuses("import", name), (name, text)
+    assert "not-there.md" in person.refuses("import", "not-there.md")
+    assert "'odd'" in person.refuses("import", "plan.md", "--format", "odd")
+    assert person.tasks() == {}
+
+
+def test_b4_what_is_exported_can_be_imported_elsewhere(person, tmp_path):
+    person.allstop("add", "Build it", "--tag", "critical", "--body", "All of it")
+    person.allstop("add", "Test it", "--needs", "T1")
+    person.allstop("export", "--output", str(tmp_path / "board.json"))
+    markdown = person.allstop("export", "--format", "markdown")
+
+    assert "- [ ] [T1] Build it #critical" in markdown
+    assert person.json("import", str(tmp_path / "board.json")) == {"added": [], "known": 2}

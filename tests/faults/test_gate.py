@@ -1,0 +1,157 @@
+"""B14 to B16: the gate with real commands."""
+
+import pytest
+
+from people import MERGE_AT_ONCE, alive, wait_for
+
+DONE = "\necho '<promise>COMPLETE</promise>'\n"
+ONCE = MERGE_AT_ONCE + "[loop]\nmax_iterations = 1\n"
+
+
+@pytest.fixture
+def mark(tmp_path):
+    return str(90_000_000 + abs(hash(str(tmp_path))) % 9_999_999)
+
+
+def checked(person, settings, script="echo x >x", code=0):
+    person.agent(script + DONE, settings=ONCE + settings)
+    person.commit()
+    done = person.try_allstop("run", "do it")
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_b14_a_check_that_takes_too_long_is_ended_with_all_it_started(person, mark):
+    """B14: it leaves no process behind, and its time is said."""
+    said = checked(
+        person,
+        f"""
+[[verification.commands]]
+name = "Slow"
+run = "(trap '' TERM HUP; setsid sleep {mark}) & sleep {mark}"
+timeout = 1
+""",
+        code=4,
+    )
+
+    assert "✗ Slow TIMEOUT (1s / 1s)" in said
+    assert alive(f"sleep {mark}") == []
+    assert person.merged() == []
+
+
+def test_b14_the_first_required_failure_ends_the_gate(person):
+    """B14: in order; `keep_going` runs the rest too."""
+    commands = 'commands = ["true", "false", "touch reached"]\n'
+
+    said = checked(person, f"[verification]\n{commands}", code=4)
+
+    assert "✓ true passed" in said
+    assert "✗ false failed with exit code 1" in said
+    assert "touch reached passed" not in said
+    person.agent(
+        "echo y >y" + DONE, settings=ONCE + f"[verification]\nkeep_going = true\n{commands}"
+    )
+    person.commit()
+    assert "✓ touch reached passed" in person.allstop("run", "another", code=4)
+
+
+def test_b14_a_check_that_is_not_required_is_only_told(person):
+    said = checked(
+        person,
+        """
+[[verification.commands]]
+name = "Style"
+run = "exit 3"
+required = false
+[[verification.commands]]
+name = "Tests"
+run = "true"
+""",
+    )
+
+    assert "✗ Style failed with exit code 3" in said
+    assert person.merged() == ["T1"]
+
+
+def test_b14_a_stop_ends_a_running_check_too(person, mark):
+    """K2: checks are put down like agents."""
+    person.agent(
+        "echo x >x" + DONE, settings=ONCE + f'[verification]\ncommands = ["sleep {mark}"]\n'
+    )
+    process = person.start("run", "do it")
+    wait_for(lambda: alive(f"sleep {mark}"), "the check")
+
+    person.allstop("stop")
+
+    assert alive(f"sleep {mark}") == []
+    assert process.wait(10) == 130
+    assert person.merged() == []
+
+
+def test_b15_without_commands_it_passes_with_a_warning_and_what_was_found(person):
+    """B15: VERIFICATION_EMPTY's text, and what this repository has."""
+    person.write("pyproject.toml", "[tool.pytest.ini_options]\n")
+    person.agent("echo x >x" + DONE, settings=ONCE)
+    person.commit()
+
+    done = person.try_allstop("run", "do it")
+
+    assert done.returncode == 0
+    assert "Warning: No verification commands configured" in done.stderr
+    assert "Tasks will complete on COMPLETE signal without validation." in done.stderr
+    assert 'commands = ["pytest' in done.stderr
+    assert person.merged() == ["T1"]
+
+
+def test_b15_required_verification_that_is_missing_is_refused(person):
+    person.agent("echo x >x" + DONE, settings=ONCE + "[verification]\nrequired = true\n")
+
+    said = person.refuses("run", "do it")
+
+    assert "no verification commands are configured" in said
+    assert "[[verification.commands]]" in said
+    assert person.tasks() == {}
+
+
+CHEATS = "echo true >tests/check.sh; echo x >x"
+
+
+@pytest.mark.parametrize(
+    ("protection", "code", "merged"), [("report", 0, ["T1"]), ("fail", 4, []), ("restore", 4, [])]
+)
+def test_b16_a_protected_test_that_was_changed_is_shown_or_fails_or_is_undone(
+    person, protection, code, merged
+):
+    """B16: the tests say no; the agent makes them say yes."""
+    person.write("tests/check.sh", "false\n")
+
+    said = checked(
+        person,
+        f'[verification]\nprotection = "{protection}"\ncommands = ["sh tests/check.sh"]\n',
+        script=CHEATS,
+        code=code,
+    )
+
+    assert "protected tests/check.sh: changed" in said
+    assert person.merged() == merged
+
+
+def test_b16_the_checks_see_the_commit_and_not_what_lies_around(person):
+    """B16: an ignored file that the agent left can't make them pass."""
+    person.write(".gitignore", "lies\n")
+
+    said = checked(
+        person,
+        '[verification]\ncommands = ["test -f lies"]\n',
+        script="touch lies; echo x >x",
+        code=4,
+    )
+
+    assert "✗ test -f lies failed with exit code 1" in said
+
+
+def test_b16_what_a_check_writes_is_not_the_tasks_work(person):
+    checked(person, '[verification]\ncommands = ["echo made >by-the-check; echo y >>x"]\n')
+
+    assert not (person.repository / "by-the-check").exists()
+    assert (person.repository / "x").read_text() == "x\n"
