@@ -400,3 +400,11 @@ def test_b2_what_is_refused_changes_nothing_and_what_is_not_refused_never_breaks
         command = by_chance.some_command(chance, board)
         after = carried_out(board, command, NOW, merge=True)
         assert (after is board) == (refusal(board, command) is not None)
+
+
+def test_b1_a_task_can_not_have_the_name_of_a_run():
+    for name in ("board", "helm"):
+        refused = refusal(Board(), AddTasks(tasks=(NewTask(id=name, title="x"),)))
+
+        assert refused is not None
+        assert "is the name of a run" in refused.hint

@@ -266,6 +266,6 @@ def _how_far(child: RunState[Any]) -> str:
 
 def _doing(child: RunState[Any], now: datetime) -> tuple[str, float]:
     if child.open_move is None:
-        return child.waits or "waits", (now - child.opened.at).total_seconds()
+        return one_line(child.waits) or "waits", (now - child.opened.at).total_seconds()
     since = child.open_move.started_at
     return describe(child.open_move.move), (now - since).total_seconds()

@@ -24,7 +24,10 @@ from allstop.core.commands import (
     Skip,
     TaskCommand,
 )
+from allstop.core.ids import BOARD, HELM
 from allstop.core.tasks import ID, OVER, STALLED, NewTask, Status, Task
+
+RESERVED = (BOARD, HELM)
 
 
 class Refusal(NamedTuple):
@@ -53,6 +56,8 @@ def _adding(board: Board, tasks: Sequence[NewTask]) -> Refusal | None:
                 f"{task.id!r} can't be the id of a task",
                 "letters, digits, '.', '_' and '-', at most 64, the first a letter or digit",
             )
+        if task.id in RESERVED:
+            return Refusal(f"{task.id!r} can't be the id of a task", "it is the name of a run")
         if not task.title.strip():
             return Refusal(f"task {task.id} has no title", "say what is to be done")
         if task.id in new or task.id in board.nodes:

@@ -22,6 +22,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import BOARD, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
+from allstop.core.plain import one_line
 from allstop.core.run import Brief
 from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
 from allstop.core.tasks import Attempt, Status, Task
@@ -161,7 +162,7 @@ def _merge(state: BoardState) -> Move:
     made = MergeSpec(
         task=task_id,
         target=state.spec.target,
-        message=f"{verb} {task_id}: {task.title}",
+        message=f"{verb} {task_id}: {one_line(task.title, 200)}",
         gate=state.spec.gate,
         verified=task.verified,
         revert=task.merged,

@@ -282,3 +282,21 @@ async def test_a_lock_that_somebody_holds_is_respected(desk):
     await desk.agent("echo y >y")
 
     assert isinstance(await desk.workspaces.keep("w", "run"), Failed)
+
+
+async def test_q16_a_merge_that_was_cut_off_before_git_noted_it_is_made_again(desk):
+    """Q16: the tree has the conflict's marks and git knows of no merge; nobody's work is in it."""
+    await desk.worked("echo theirs >a.txt")
+    tip = commit(desk.root, a_txt="ours\n", b_txt="b\n")
+    await desk.opened(onto=tip)
+    await desk.agent(
+        "head=$(git rev-parse HEAD); echo $head >.git/allstop-bringing;"
+        " rm .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE; git rm -q --cached b.txt"
+    )
+
+    opened = await desk.opened(onto=tip)
+    _, said = await desk.agent("cat a.txt; git log --format=%s; ls .git/allstop-bringing || true")
+
+    assert opened.conflicts == ("a.txt",)
+    assert said.count("<<<<<<<") == 1
+    assert "Left over" not in said

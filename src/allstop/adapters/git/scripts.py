@@ -77,6 +77,7 @@ TAKE_UP = (
     _START
     + """
 base=$1 onto=$2 stash=$3 message=$4 config=$5 alternates=$6 branch=$7 pack=$8; shift 8
+bringing=.git/allstop-bringing
 find .git -name '*.lock' -delete 2>/dev/null || exit 66
 """
     + _TREE
@@ -87,6 +88,10 @@ if ! is_sound 2>/dev/null; then
   printf 'repaired\\0'
 fi
 if [ "$pack" = 1 ]; then git index-pack --stdin --fix-thin >/dev/null; fi
+if [ -f "$bringing" ] && [ ! -f .git/MERGE_HEAD ] &&
+  [ "$(cat "$bringing")" = "$(git rev-parse HEAD)" ]; then
+  git reset -q --hard && git clean -fdq
+fi
 if [ "$stash" = 1 ] && is_dirty; then
   git add -A --ignore-errors -- . "$@" || true
   if git stash push -q -u -m "$message"; then printf 'stashed\\0'; else printf 'kept\\0'; fi
@@ -95,15 +100,20 @@ if [ -n "$onto" ]; then
   git rev-list --quiet --objects "$onto" "^$base" 2>/dev/null || exit 67
   if [ ! -f .git/MERGE_HEAD ] && ! git merge-base --is-ancestor "$onto" HEAD; then
     commit_leftovers "$@"
+    git rev-parse HEAD >"$bringing"
     git -c merge.conflictStyle=merge merge -q --no-edit --no-verify "$onto" >&2 ||
       [ -f .git/MERGE_HEAD ]
   fi
 fi
+rm -f "$bringing"
 printf 'conflicts\\0'
 git diff --name-only --diff-filter=U -z
 """
 )
 """Whoever held the locks is dead: nothing else runs in a workspace that is being taken up.
+
+A merge that was cut off before git had noted it (`MERGE_HEAD`) is undone: all that was there before
+it was committed, so nothing in the tree is anybody's work.
 
 Prints words and, after `conflicts`, names of files, each with a NUL. Arguments after the eighth
 are pathspecs of what is nobody's work.
