@@ -34,6 +34,7 @@ from allstop.core.moves import (
     Delivered,
     Failed,
     FailureKind,
+    Finding,
     Finish,
     Item,
     Move,
@@ -279,3 +280,12 @@ def test_k4_a_stop_receipt_in_one_line():
     assert views.receipt(halted) == (
         "stopped in 42 ms by engine: 2 process trees put down, 1 turn discarded"
     )
+
+
+def test_b16_a_gate_that_fails_by_what_was_found_says_so():
+    found = Finding(kind="protected", path="tests/test_a.py", fatal=True)
+    ended = MoveEnded(at=NOW, id=1, result=ChecksDone(findings=(found,)))
+
+    assert [(line.mark, line.text) for line in views.lines(ended)] == [
+        ("✗", "0 of 0 passed; protected: tests/test_a.py")
+    ]

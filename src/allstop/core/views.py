@@ -165,8 +165,10 @@ def outcome_of(result: Result) -> str:
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=(), passed=True):
             return "no verification configured"
-        case ChecksDone(results=results, failed=failed):
-            return f"{len(results) - len(failed)} of {len(results)} passed"
+        case ChecksDone(results=results, findings=findings):
+            passed = sum(check.passed for check in results)
+            fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in findings if f.fatal]
+            return "; ".join([f"{passed} of {len(results)} passed", *fatal])
         case WorkspaceOpen(base=base):
             return f"from commit {base[:10]}"
         case Delivered(branch=branch, commit=commit):
@@ -251,7 +253,9 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
 
 
 def _went_well(result: Result) -> bool:
-    return not isinstance(result, Failed) and not (isinstance(result, ChecksDone) and result.failed)
+    if isinstance(result, ChecksDone):
+        return result.passed
+    return not isinstance(result, Failed)
 
 
 def _said(event: Commanded) -> str:
