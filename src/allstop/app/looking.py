@@ -16,7 +16,7 @@ from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import STALLED, Task
-from allstop.core.tasks import Status as Task_
+from allstop.core.tasks import Status as TaskStatus
 from allstop.core.views import RunView, view
 from allstop.pilots import PILOTS
 from allstop.pilots.board import BoardState
@@ -117,15 +117,15 @@ async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | Non
 
 def _needs_you(task: Task) -> bool:
     """A merge waits only for people: for a checkout with changes of theirs."""
-    waits_to_land = task.status is Task_.MERGING and bool(task.note)
-    return task.status in STALLED or task.status is Task_.REVIEW or waits_to_land
+    waits_to_land = task.status is TaskStatus.MERGING and bool(task.note)
+    return task.status in STALLED or task.status is TaskStatus.REVIEW or waits_to_land
 
 
 def what_helps(task: Task) -> str:
     """What a person can do for a task that can't go on without one."""
-    if task.status is Task_.REVIEW:
+    if task.status is TaskStatus.REVIEW:
         return f"allstop approve {task.id}"
-    if task.status is Task_.MERGING:
+    if task.status is TaskStatus.MERGING:
         return "allstop run"  # once the changes that are in the way are committed
     if task.asks and task.note.startswith("asks: "):
         return f'allstop answer {task.id} "…"'

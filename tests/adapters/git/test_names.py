@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adapters.git.desk import git
 from allstop.adapters.git.names import branch_ref, folder_name, tip_ref
+from allstop.adapters.git.repository import checked_out_branch
 from allstop.core.moves import Failed
 
 ODD = [
@@ -89,3 +90,14 @@ def test_what_counts_as_a_branch_is_what_git_says(name):
     )
 
     assert (branch_ref(name) is not None) == (done.returncode == 0)
+
+
+def test_b17_a_branch_is_told_from_a_tag_of_the_same_name(tmp_path):
+    for arguments in (
+        ["init", "-q", "-b", "main"],
+        ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x"],
+        ["tag", "main"],
+    ):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+
+    assert checked_out_branch(tmp_path) == "main"

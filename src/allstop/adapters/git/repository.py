@@ -266,10 +266,11 @@ def find_root(start: Path) -> Path | None:
 def checked_out_branch(root: Path) -> str | None:
     """None where HEAD is on no branch."""
     done = subprocess.run(
-        ["git", "symbolic-ref", "--quiet", "--short", "HEAD"],
+        ["git", "symbolic-ref", "--quiet", "HEAD"],
         cwd=root,
         env=_environment(),
         capture_output=True,
         check=False,
     )
-    return done.stdout.decode().strip() or None
+    # the short form would say heads/main where a tag is called main too
+    return done.stdout.decode().strip().removeprefix("refs/heads/") or None
