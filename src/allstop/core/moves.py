@@ -58,17 +58,47 @@ OURS = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED, FailureKind.INTE
 """Nobody's fault: the move is simply taken up again."""
 
 
+class Lifetime(StrEnum):
+    """How long a provider is asked to remember the front of a prompt."""
+
+    NONE = ""  # it would not pay
+    MINUTES = "5m"
+    HOUR = "1h"
+
+
+class Part(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A block of a talk as a model is shown it."""
+
+    text: str
+    keep: bool = False  # the front up to its end will be the same next time
+
+
+class Talk(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A prompt taken apart, for models that remember the front of one from call to call."""
+
+    system: str
+    parts: tuple[Part, ...]
+    lifetime: Lifetime = Lifetime.NONE
+    reply_schema: dict[str, object] | None = None  # of the JSON that is wanted
+
+
 class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What an agent is told. The record keeps the digest; a replay makes the text again."""
 
     digest: str
     chars: int
     text: str = ""
+    talk: Talk | None = None  # the same, for who can use it
 
 
-def prompt(text: str) -> Prompt:
+def prompt(text: str, talk: Talk | None = None) -> Prompt:
     digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
-    return Prompt(digest=digest, chars=len(text), text=text)
+    return Prompt(digest=digest, chars=len(text), text=text, talk=talk)
+
+
+def prompt_of(talk: Talk) -> Prompt:
+    """For agents of any kind: those that take only text are given all of it in one piece."""
+    return prompt("\n\n".join([talk.system, *(part.text for part in talk.parts)]), talk)
 
 
 class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -178,7 +208,7 @@ Move: TypeAlias = Work | Wait | Finish
 def on_record(move: Work) -> Work:
     """The move as the journal keeps it: without the prompt's text."""
     if isinstance(move, TakeTurn):
-        return replace(move, prompt=replace(move.prompt, text=""))
+        return replace(move, prompt=replace(move.prompt, text="", talk=None))
     return move
 
 
