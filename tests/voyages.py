@@ -124,7 +124,8 @@ def assert_nothing_began_and_no_word_counted(journal):
     """Looks at everything that was written to the runs that were told, from the stop on."""
     stopped = {entry.run for entry in journal.writes[journal.stopped_at][1]}
     for _, entries in journal.writes[journal.stopped_at + 1 :]:
-        for run, event in entries:
+        for entry in entries:
+            run, event = entry.run, entry.event
             if run == HELM or not (HELM in stopped or run in stopped):
                 continue
             assert not isinstance(event, MoveStarted | ThreadOpened | Asked), (run, event)

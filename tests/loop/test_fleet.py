@@ -48,7 +48,7 @@ async def most_at_once(world):
     """How many children were open at the same time, by the order of the journal."""
     at_sea = most = 0
     for _, entries in world.journal.writes:
-        for _, event in entries:
+        for event in (entry.event for entry in entries):
             at_sea += isinstance(event, Opened) and event.parent is not None
             at_sea -= isinstance(event, ChildClosed)
         most = max(most, at_sea)

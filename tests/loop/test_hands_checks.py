@@ -67,7 +67,11 @@ class Bench(World):
 
     async def gate(self, *checks, within_s=10_000.0, **more):
         move = RunChecks(checks=checks, workspace="w", **more)
-        return await self.hands.perform("t", move, self.gallery, within_s)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.hands.keep_time)
+            result = await self.hands.perform("t", move, self.gallery, within_s)
+            group.cancel_scope.cancel()
+        return result
 
     def texts(self, kind):
         return [seen.text for seen in self.gallery.seen if seen.kind == kind]

@@ -3,7 +3,17 @@
 import anyio
 import pytest
 
-from allstop.loop.patience import Patience
+from allstop.loop import patience as module
+from allstop.loop.patience import Timekeeper
+
+
+@pytest.fixture
+async def keeper():
+    keeper = Timekeeper()
+    async with anyio.create_task_group() as group:
+        group.start_soon(keeper.keep)
+        yield keeper
+        group.cancel_scope.cancel()
 
 
 async def spent(patience, *steps):
@@ -33,35 +43,65 @@ async def spent(patience, *steps):
         (100, 30, [10, "relax", 500, "cut"], 510, True),
     ],
 )
-async def test_k12_deadlines(most_s, idle_s, steps, until_s, stalled):
-    patience = Patience(most_s, idle_s)
+async def test_k12_deadlines(keeper, most_s, idle_s, steps, until_s, stalled):
+    patience = keeper.begin(most_s, idle_s)
 
     assert await spent(patience, *steps) == pytest.approx(until_s)
     assert patience.ran_out
     assert patience.stalled is stalled or patience.was_cut
 
 
-async def test_work_that_is_done_in_time_is_left_alone():
-    patience = Patience(100, 30)
-    with patience.scope:
+async def test_work_that_is_done_in_time_is_left_alone(keeper):
+    with keeper.patience(100, 30) as patience, patience.scope:
         await anyio.sleep(29)
 
     assert not patience.ran_out
 
 
-async def test_k1_a_part_is_held_together_with_the_whole():
-    whole, part = Patience(1000), Patience(60)
+async def test_k1_a_part_is_held_together_with_the_whole(keeper):
+    whole = keeper.begin(1000)
     whole.hold()
     whole.hold()
     began = anyio.current_time()
-    with whole.scope:
-        whole.begin(part)
-        with part.scope:
-            await anyio.sleep(300)
-            whole.release()
-            await anyio.sleep(300)
-            whole.release()
-            await anyio.sleep_forever()
+    with whole.scope, whole.part(60) as part, part.scope:
+        await anyio.sleep(300)
+        whole.release()
+        await anyio.sleep(300)
+        whole.release()
+        await anyio.sleep_forever()
 
     assert part.ran_out
     assert anyio.current_time() - began == pytest.approx(660)
+
+
+async def test_k12_each_is_cut_off_at_its_own_time(keeper):
+    """K12: one timer serves all, and deadlines come in any order."""
+    ended = {}
+
+    async def work(most_s):
+        with keeper.patience(most_s) as patience, patience.scope:
+            await anyio.sleep_forever()
+        ended[most_s] = anyio.current_time() - began
+
+    began = anyio.current_time()
+    async with anyio.create_task_group() as group:
+        for most_s in (50, 10, 30, 20, 40):
+            group.start_soon(work, most_s)
+        await anyio.sleep(5)
+        group.start_soon(work, 1)
+
+    assert {most_s: pytest.approx(at) for most_s, at in ended.items()} == {
+        1: 6, 10: 10, 20: 20, 30: 30, 40: 40, 50: 50
+    }  # fmt: skip
+
+
+async def test_what_is_over_is_forgotten(keeper, monkeypatch):
+    """A million quick turns with an hour each leave nothing behind, and others keep their time."""
+    monkeypatch.setattr(module, "LITTER", 10)
+    long = keeper.begin(100)
+    for _ in range(1000):
+        with keeper.patience(3600, 600):
+            pass
+
+    assert len(keeper._line) <= 25
+    assert await spent(long) == pytest.approx(100)

@@ -50,7 +50,8 @@ class Auditor:
         self._questions = {}  # of each run, by name: what was answered since it was asked
 
     def __call__(self, entries):
-        for number, (run, event) in enumerate(entries):
+        for number, entry in enumerate(entries):
+            run, event = entry.run, entry.event
             self._written_at[run] = anyio.current_time()
             if run == HELM:
                 self._helm(event)

@@ -32,8 +32,8 @@ class Disk(MemoryJournal):
     async def append(self, *entries, expect=None, write=None):
         self._guard()
         await super().append(*entries, expect=expect, write=write)
-        for run, event in entries:
-            self._hash.update(msgspec.json.encode((run, event)))
+        for entry in entries:
+            self._hash.update(msgspec.json.encode((entry.run, entry.event)))
         self._audit(entries)
 
     async def read(self, run, after=0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,7 +46,7 @@ S = TypeVar("S")
 AT_EASE = Helm()
 
 
-class Brief(NamedTuple):
+class Brief(Struct, frozen=True, gc=False):
     """What a pilot is told besides its own state."""
 
     now: datetime

@@ -98,6 +98,7 @@ class LocalEngine:
                 self._group = group
                 with self._journal.listen(self._heard):  # no longer than there is a group
                     group.start_soon(self._journal.attend)
+                    group.start_soon(self._deck.hands.keep_time)
                     group.start_soon(self._heed_helm)
                     try:
                         yield self

@@ -19,7 +19,6 @@ from allstop.core.moves import (
     RunChecks,
 )
 from allstop.loop.heard import Heard
-from allstop.loop.patience import Patience
 from allstop.ports import Box, Candidate, Checks, Live, Workspaces
 
 REMEMBERED = 1000
@@ -65,12 +64,9 @@ class Checking:
         return tuple(results)
 
     async def _run_one(self, run: RunId, check: Check, place: Box, watch: Heard) -> CheckResult:
-        patience = Patience(check.timeout_s)
-        watch.patience.begin(patience)
         result: CheckResult | None = None
-        with patience.scope:
+        with watch.patience.part(check.timeout_s) as patience, patience.scope:
             result = await self._checks.run(check, place, run, watch.live)
-        watch.patience.inner = None
         if result is not None:
             return result
         return CheckResult(

@@ -26,7 +26,7 @@ from allstop.core.moves import (
 )
 from allstop.loop.checking import Checking
 from allstop.loop.heard import Heard
-from allstop.loop.patience import Patience
+from allstop.loop.patience import Patience, Timekeeper
 from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
 
@@ -43,6 +43,7 @@ class Hands:
         self._checking = Checking(checks, workspaces)
         self._workspaces = workspaces
         self._launcher = launcher
+        self._times = Timekeeper()
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
 
@@ -51,7 +52,7 @@ class Hands:
 
         Cancelling ends what was started.
         """
-        patience = self._patience[run] = _patience_for(move, within_s)
+        patience = self._patience[run] = self._times.begin(*_times_of(move, within_s))
         if run in self._frozen:
             patience.hold()
         result: Result | None = None
@@ -61,8 +62,13 @@ class Hands:
             if patience.ran_out and not patience.was_cut:
                 result = await self._after_time(run, move, patience, within_s)
         finally:
+            self._times.end(patience)
             del self._patience[run]
         return result
+
+    async def keep_time(self) -> None:
+        """Runs until cancelled: while it does, moves that take too long are cut off."""
+        await self._times.keep()
 
     def cut(self, run: RunId) -> None:
         """End what is being done for this run, now."""
@@ -100,7 +106,7 @@ class Hands:
         failed = _ran_out(patience, move, within_s)
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
-        again = self._patience[run] = Patience(math.inf)
+        again = self._patience[run] = Patience(self._times, math.inf)
         with again.scope:
             return await self._keep(run, move.workspace, failed)
         return None
@@ -143,12 +149,13 @@ class Hands:
         return with_(result, change=change)
 
 
-def _patience_for(move: Work, within_s: float) -> Patience:
+def _times_of(move: Work, within_s: float) -> tuple[float, float]:
+    """How long it may last, and how long it may be silent."""
     if isinstance(move, TakeTurn):
-        return Patience(min(move.timeout_s, within_s), move.idle_s)
+        return min(move.timeout_s, within_s), move.idle_s
     if isinstance(move, RunChecks) and move.timeout_s is not None:
-        return Patience(min(move.timeout_s, within_s))
-    return Patience(within_s)
+        return min(move.timeout_s, within_s), math.inf
+    return within_s, math.inf
 
 
 def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:

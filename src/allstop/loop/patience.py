@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 
 import anyio
+
+LITTER = 1000
+"""Entries that no longer matter, at which they are swept up."""
 
 
 class Patience:
@@ -13,15 +20,17 @@ class Patience:
     What is inside its `scope` is cut off when one of them passes.
     """
 
-    def __init__(self, most_s: float, idle_s: float = math.inf) -> None:
+    def __init__(self, keeper: Timekeeper, most_s: float, idle_s: float = math.inf) -> None:
+        self._keeper = keeper
         self._left_s = most_s
         self._idle_s = idle_s
-        self._since = anyio.current_time()
-        self._heard_at = self._since
+        self._since = self._heard_at = anyio.current_time()
         self._holds = 0
-        self.scope = anyio.CancelScope(deadline=self._since + min(most_s, idle_s))
+        self._part: Patience | None = None  # held together with this
+        self.scope = anyio.CancelScope()
         self.was_cut = False
-        self.inner: Patience | None = None  # of a part of the work, held together with this
+        self.deadline = self._since + min(most_s, idle_s)
+        self.noted = math.inf  # the deadline that the timekeeper knows of
 
     @property
     def ran_out(self) -> bool:
@@ -48,31 +57,104 @@ class Patience:
             self._heard_at = anyio.current_time()
             self._set()
 
-    def begin(self, inner: Patience) -> None:
-        """Hold a part of the work together with the whole."""
-        self.inner = inner
-        for _ in range(self._holds):
-            inner.hold()
+    @contextmanager
+    def part(self, most_s: float) -> Iterator[Patience]:
+        """For a part of the work, which is held together with the whole."""
+        with self._keeper.patience(most_s) as part:
+            for _ in range(self._holds):
+                part.hold()
+            self._part = part
+            try:
+                yield part
+            finally:
+                self._part = None
 
     def hold(self) -> None:
         """Stop the clocks. Holds are counted: every one needs its own `release`."""
         self._holds += 1
-        if self.inner:
-            self.inner.hold()
+        if self._part:
+            self._part.hold()
         if self._holds == 1:
             self._left_s -= anyio.current_time() - self._since
             self._set()
 
     def release(self) -> None:
         self._holds -= 1
-        if self.inner:
-            self.inner.release()
+        if self._part:
+            self._part.release()
         if self._holds == 0:
             self._since = self._heard_at = anyio.current_time()
             self._set()
 
     def _set(self) -> None:
         if self._holds:
-            self.scope.deadline = math.inf
+            self.deadline = math.inf
         else:
-            self.scope.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
+            self.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
+        self._keeper.mind(self)
+
+
+class Timekeeper:
+    """Cuts off what is past its deadline, with one timer for everything.
+
+    A deadline that moves away or is no longer needed costs nothing: its entry is found to be
+    early when its time comes. Nearly all work is done long before.
+    """
+
+    def __init__(self) -> None:
+        self._line: list[tuple[float, int, Patience]] = []
+        self._numbers = count()
+        self._litter = 0
+        self._looks_at = math.inf
+        self._nearer = anyio.Event()
+
+    @contextmanager
+    def patience(self, most_s: float, idle_s: float = math.inf) -> Iterator[Patience]:
+        patience = self.begin(most_s, idle_s)
+        try:
+            yield patience
+        finally:
+            self.end(patience)
+
+    def begin(self, most_s: float, idle_s: float = math.inf) -> Patience:
+        patience = Patience(self, most_s, idle_s)
+        self.mind(patience)
+        return patience
+
+    def end(self, patience: Patience) -> None:
+        patience.deadline = math.inf
+        self._litter += 1
+        if self._litter > LITTER and self._litter * 2 > len(self._line):
+            self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
+            heapq.heapify(self._line)
+            self._litter = 0
+
+    def mind(self, patience: Patience) -> None:
+        """Its deadline has changed."""
+        deadline = patience.deadline
+        if deadline < patience.noted:
+            patience.noted = deadline
+            heapq.heappush(self._line, (deadline, next(self._numbers), patience))
+            if deadline < self._looks_at:
+                self._nearer.set()
+
+    async def keep(self) -> None:
+        """Runs until cancelled; while it doesn't, no deadline counts."""
+        while True:
+            now = anyio.current_time()
+            while self._line and self._line[0][0] <= now:
+                self._look(heapq.heappop(self._line), now)
+            self._looks_at = self._line[0][0] if self._line else math.inf
+            self._nearer = anyio.Event()
+            with anyio.move_on_after(self._looks_at - now):
+                await self._nearer.wait()
+
+    def _look(self, entry: tuple[float, int, Patience], now: float) -> None:
+        noted, _, patience = entry
+        if patience.noted != noted:
+            return  # it came nearer since, and has another entry
+        patience.noted = math.inf
+        if patience.deadline <= now:
+            patience.scope.cancel()
+        else:
+            self.mind(patience)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from allstop.core import run as runs
 from allstop.core.brakes import Limits, Tally
 from allstop.core.budget import UNCAPPED, Amount, Cap
@@ -65,14 +67,14 @@ class Queue(NamedTuple):
 Then: TypeAlias = Work | Parked | Outcome | Again | Queue
 
 
-class Step(NamedTuple, Generic[S]):
+class Step(Struct, Generic[S], frozen=True, gc=False):
     entries: tuple[Entry, ...]
     own: int  # how many of them are the run's own
     state: RunState[S]  # once they are written
     then: Then
 
 
-class Page(NamedTuple, Generic[S]):
+class Page(Struct, Generic[S], frozen=True, gc=False):
     """A run about to be written to: its state with `events` folded in, which come first."""
 
     run: RunId

@@ -14,7 +14,7 @@ from allstop.core.events import Event
 from allstop.core.ids import RunId, WriteId
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True, gc=False):
     run: RunId
     event: Event
 
@@ -25,7 +25,7 @@ class Record(NamedTuple):
     event: Event
 
 
-class Cursor(NamedTuple):
+class Cursor(Struct, frozen=True, gc=False):
     """How far someone has read a run, and the helm."""
 
     run: RunId

@@ -2,6 +2,8 @@
 
 import subprocess
 
+import anyio
+
 from allstop.adapters.checks import BoxedChecks
 from allstop.core.moves import Check, RunChecks
 from allstop.loop.hands import Hands
@@ -25,7 +27,11 @@ def gate(desk):
 
     async def run(*checks, **more):
         move = RunChecks(checks=checks, workspace="w", **more)
-        return await hands.perform("run", move, Nobody(), 100.0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(hands.keep_time)
+            result = await hands.perform("run", move, Nobody(), 100.0)
+            group.cancel_scope.cancel()
+        return result
 
     return run
 

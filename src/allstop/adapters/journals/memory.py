@@ -26,12 +26,15 @@ class MemoryJournal:
         await anyio.lowlevel.checkpoint()
         if write is not None and write in self._writes:
             return
-        if expect is not None and expect[1:] != (self._last(expect.run), self._last(HELM)):
+        seen = expect and (expect.seq, expect.helm)
+        if expect is not None and seen != (self._last(expect.run), self._last(HELM)):
             raise StaleError(expect.run)
         if write is not None:
             self._writes.add(write)
-        for run, event in entries:
-            self._records.setdefault(run, []).append(Record(run, self._last(run) + 1, event))
+        for entry in entries:
+            number = self._last(entry.run) + 1
+            record = Record(entry.run, number, entry.event)
+            self._records.setdefault(entry.run, []).append(record)
         for run in dict.fromkeys(entry.run for entry in entries):
             for ear in self._ears:
                 ear(run, self._last(run))

@@ -246,8 +246,8 @@ class SqliteJournal:
     def _write(self, page: Page, job: _Job) -> None:
         if job.write is not None:
             self._db.execute("insert into writes values (?)", (job.write,))
-        for (run, event), encoded in zip(job.entries, job.encoded, strict=True):
-            pos = page.add(run, event, encoded)
+        for entry, encoded in zip(job.entries, job.encoded, strict=True):
+            pos = page.add(entry.run, entry.event, encoded)
             if pos == self._told_pos + 1:
                 self._told_pos = pos
 
