@@ -32,6 +32,7 @@ class FleetState(Struct, frozen=True, kw_only=True):
 
 class FleetPilot:
     kind = "fleet"
+    ends_when_stopped = False
 
     def begin(self, spec: dict[str, object]) -> FleetState:
         fleet = msgspec.convert(spec, FleetSpec)

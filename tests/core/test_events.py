@@ -92,6 +92,7 @@ def test_tags_are_distinct_and_never_change():
         "move_started",
         "noted",
         "opened",
+        "stopped",
         "thread_opened",
         "waited",
     }

@@ -48,6 +48,7 @@ class Eager:
     """Always has a turn to take."""
 
     kind = "eager"
+    ends_when_stopped = False
 
     def __init__(self, move=TURN):
         self._move = move

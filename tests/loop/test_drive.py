@@ -310,7 +310,7 @@ async def test_a_process_that_ends_in_order_leaves_no_open_move(world):
         await engine.open("t", "task", task())
         await anyio.sleep(10)
 
-    assert ends(await world.events("t")) == [FailureKind.CANCELLED]
+    assert ends(await world.events("t")) == [FailureKind.INTERRUPTED]
 
 
 async def test_f5_an_agent_is_told_yes_or_no_or_waits_for_a_person(world):
@@ -369,6 +369,7 @@ async def test_f6_a_chatty_run_does_not_starve_a_quiet_one():
 async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
     class Broken:
         kind = "broken"
+        ends_when_stopped = False
 
         def begin(self, spec):
             return 0

@@ -35,6 +35,7 @@ class Sour:
     """A pilot that can't bear to be spoken to."""
 
     kind = "sour"
+    ends_when_stopped = False
 
     def begin(self, spec):
         return spec
@@ -74,6 +75,7 @@ class Careless:
     """Spawns a child that nobody can drive."""
 
     kind = "careless"
+    ends_when_stopped = False
 
     def begin(self, spec):
         return (spec, 0)
@@ -328,7 +330,7 @@ async def test_p7_an_engine_takes_up_what_another_has_let_go_of():
         for e in await world.events("t")
         if isinstance(getattr(e, "result", 0), Failed)
     ]
-    assert kinds == [FailureKind.CANCELLED]
+    assert kinds == [FailureKind.INTERRUPTED]
 
 
 async def test_p7_a_drive_that_was_superseded_can_not_write():

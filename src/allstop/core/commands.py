@@ -9,6 +9,7 @@ from msgspec import Struct
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName
 from allstop.core.specs import BoardSpec, Mode
+from allstop.core.talk import SessionSpec
 from allstop.core.tasks import Changes, NewTask
 
 
@@ -40,6 +41,17 @@ class Thaw(_Command, frozen=True, tag="thaw"):
 
 class Allstop(_Command, frozen=True, tag="allstop"):
     """Everything ends now."""
+
+
+class Interrupt(_Command, frozen=True, tag="interrupt"):
+    """The move that is under way ends now, and what came of it does not count."""
+
+
+class StartSession(_Command, frozen=True, tag="start_session"):
+    """Let the agents of a room talk."""
+
+    session: SessionSpec
+    instead: bool = False  # of one that was interrupted
 
 
 class Abort(_Command, frozen=True, tag="abort"):
@@ -164,12 +176,14 @@ Command: TypeAlias = (
     | Freeze
     | Thaw
     | Allstop
+    | Interrupt
     | Abort
     | Answer
     | Permit
     | Raise
     | SetMode
     | Equip
+    | StartSession
     | TaskCommand
 )
 

@@ -90,6 +90,12 @@ class Waited(_Event, frozen=True, tag="waited"):
     reason: str
 
 
+class Stopped(_Event, frozen=True, tag="stopped"):
+    """Everything was stopped while this run was under way."""
+
+    stops: int  # of the helm, up to now
+
+
 class Closed(_Event, frozen=True, tag="closed"):
     outcome: Outcome
     note: str = ""
@@ -126,6 +132,7 @@ Event: TypeAlias = (
     | ChildWaited
     | ChildWentOn
     | Waited
+    | Stopped
     | Closed
     | Halted
 )

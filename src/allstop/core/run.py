@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from allstop.core import brakes
 from allstop.core.approvals import Ask
 from allstop.core.brakes import AtLimit, Grip, Limits, Tally, Verdict
-from allstop.core.commands import Abort, Allstop, Permit, Raise, Resume
+from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -22,6 +22,7 @@ from allstop.core.events import (
     MoveEnded,
     MoveStarted,
     Opened,
+    Stopped,
     ThreadOpened,
     Waited,
 )
@@ -58,6 +59,11 @@ class Pilot(Protocol[S]):
 
     @property
     def kind(self) -> str: ...
+    @property
+    def ends_when_stopped(self) -> bool:
+        """Whether an Allstop ends what it does, rather than holding it until Resume."""
+        ...
+
     def begin(self, spec: dict[str, object]) -> S: ...
     def evolve(self, state: S, event: Event) -> S: ...
     def next_move(self, state: S, brief: Brief) -> Move: ...
@@ -86,6 +92,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     permits: dict[str, bool] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
     waits: str = ""  # what its parent was told that it waits for
+    helm_stops: int = 0  # of which it has been told
 
 
 def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
@@ -150,6 +157,12 @@ def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:
     )
 
 
+def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm) -> bool:
+    """Whether what it does ends with the Allstop that is in force."""
+    is_new = helm.hold is Hold.STOPPED and state.helm_stops < helm.stops
+    return is_new and pilot.ends_when_stopped and state.closed is None
+
+
 def is_frozen(state: RunState[S], helm: Helm) -> bool:
     return Hold.FROZEN in (state.hold, helm.hold)
 
@@ -175,6 +188,8 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
             return replace(state, asks={**state.asks, ask.id: ask}, permits=permits)
         case Waited(reason=reason):
             return replace(state, waits=reason)
+        case Stopped(stops=stops):
+            return replace(state, helm_stops=stops)
         case ChildClosed(tally=tally):
             return replace(state, tally=state.tally.plus(tally))
         case Closed():
@@ -219,5 +234,7 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
             return replace(state, aborting=True)
         case Allstop():
             return replace(state, hold=Hold.STOPPED, stops=state.stops + 1)
+        case Interrupt():
+            return replace(state, stops=state.stops + 1)
         case command:
             return replace(state, hold=held(state.hold, command))

@@ -23,6 +23,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Stopped,
     ThreadOpened,
     Waited,
 )
@@ -244,6 +245,8 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [Line(at, "▶", f"{run} goes on")]
         case Waited(reason=reason):
             return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
+        case Stopped():
+            return [Line(at, "■", "allstop")]
         case Closed(outcome=outcome, note=note):
             return [
                 Line(at, "■", f"ended: {outcome}" + (f" ({one_line(note, 300)})" if note else ""))

@@ -16,7 +16,7 @@ from allstop.core import run as runs
 from allstop.core.approvals import Ask, Decision, judge
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
-from allstop.core.events import Asked, Event, MoveEnded, Noted, ThreadOpened
+from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped, ThreadOpened
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
@@ -198,7 +198,10 @@ class Drive(Generic[S]):
         deck = self._deck
         page = self._page(result)
         self._fund()
-        move = runs.choose(self._pilot, page.state, page.now, deck.bridge.helm)
+        helm = deck.bridge.helm
+        move = runs.choose(self._pilot, page.state, page.now, helm)
+        if runs.must_be_told(self._pilot, page.state, helm):
+            page = page.also(Stopped(at=page.now, stops=helm.stops))
         if not isinstance(move, TakeTurn):
             self._place.leave()
             return lay_out(page, move)
@@ -256,7 +259,7 @@ class Drive(Generic[S]):
     async def _cut_short(self) -> None:
         """The process is about to end: leave no open move behind."""
         while self.state.open_move is not None:
-            page = self._page(unfinished(self.state.open_move.move, FailureKind.CANCELLED))
+            page = self._page(unfinished(self.state.open_move.move, FailureKind.INTERRUPTED))
             try:
                 await self._write(page.step(Again()))
             except StaleError:

@@ -59,6 +59,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
 
 class BoardPilot:
     kind = "board"
+    ends_when_stopped = False
 
     def begin(self, spec: dict[str, object]) -> BoardState:
         return BoardState(spec=msgspec.convert(spec, BoardSpec))

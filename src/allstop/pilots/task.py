@@ -88,6 +88,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
 
 class TaskPilot:
     kind = "task"
+    ends_when_stopped = False
 
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)

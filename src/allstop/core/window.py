@@ -1,0 +1,171 @@
+"""How much of a talk an agent is sent, and whether its provider should remember the front of it.
+
+A provider that remembers bills what it has seen before at a tenth, and what is new at a quarter
+more. A window that loses its oldest item at every turn has a new front each time: nothing is ever
+remembered, and everything costs a quarter more than without. So an elastic window grows, with its
+front byte for byte the same, and is then cut back at once.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core.moves import Lifetime, Part
+
+CHARS_A_TOKEN = 4.0
+"""The first guess; what providers report corrects it."""
+
+LEAST_CHARS, MOST_CHARS = 1.0, 8.0
+"""A report that says otherwise is not believed."""
+
+CALIBRATION = 0.2
+"""How much one report counts against all before it."""
+
+GAP_SHARE = 0.3
+"""The same for the time between two calls."""
+
+
+class Policy(StrEnum):
+    ELASTIC = "elastic"
+    STRICT = "strict"
+
+
+class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    policy: Policy = Policy.ELASTIC
+    items: int = 8
+    items_max: int = 24
+    tokens: int = 3_000
+    tokens_max: int = 9_000
+
+
+class Window(Struct, frozen=True, gc=False, kw_only=True):
+    """The newest items of a talk, oldest first."""
+
+    parts: tuple[Part, ...] = ()
+    chars: int = 0
+    cuts: int = 0  # how often its front has changed
+
+
+def add(window: Window, text: str, spec: WindowSpec, chars_a_token: float) -> Window:
+    """One more item; cut back when there are too many of them or they are too long."""
+    text = shortened(text, int(spec.tokens * chars_a_token))
+    parts = (*window.parts, Part(text=text))
+    chars = window.chars + len(text)
+    is_strict = spec.policy is Policy.STRICT
+    most_items = spec.items if is_strict else max(spec.items, spec.items_max)
+    most_tokens = spec.tokens if is_strict else max(spec.tokens, spec.tokens_max)
+    if len(parts) <= most_items and chars <= most_tokens * chars_a_token:
+        return Window(parts=parts, chars=chars, cuts=window.cuts)
+    kept = newest(parts, spec.items, int(spec.tokens * chars_a_token))
+    return Window(parts=kept, chars=sum(len(p.text) for p in kept), cuts=window.cuts + 1)
+
+
+def newest(parts: tuple[Part, ...], most: int, most_chars: int) -> tuple[Part, ...]:
+    """As many of the last ones as fit, and the very last in any case."""
+    kept = 1
+    chars = len(parts[-1].text) if parts else 0
+    for part in reversed(parts[-most:-1]):
+        chars += len(part.text)
+        if chars > most_chars:
+            break
+        kept += 1
+    return parts[-kept:]
+
+
+def shortened(text: str, most: int) -> str:
+    """With its middle left out, and a mark where that was."""
+    if len(text) <= most:
+        return text
+    mark = f"\n[… {len(text):,} characters, the middle is left out …]\n"
+    room = max(0, most - len(mark))
+    return (text[: room - room // 2] + mark + text[len(text) - room // 2 :])[: max(most, len(mark))]
+
+
+def calibrated(chars_a_token: float, chars: int, tokens: int) -> float:
+    """What one more report says about how long a token is; an absurd one says nothing."""
+    if tokens <= 0 or chars <= 0 or not LEAST_CHARS <= chars / tokens <= MOST_CHARS:
+        return chars_a_token
+    return chars_a_token + CALIBRATION * (chars / tokens - chars_a_token)
+
+
+def estimate(chars: int, chars_a_token: float) -> int:
+    return math.ceil(chars / chars_a_token)
+
+
+# --- what a provider remembers ---
+
+
+class Memory(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """How a model's provider remembers the front of a prompt, and what that costs."""
+
+    least: int = 1024  # tokens; a shorter front is not remembered
+    write: float = 1.25  # for what is new, as a share of the plain price
+    write_hour: float | None = 2.0  # for an hour; None where a longer time can't be had
+    read: float = 0.1
+    minutes: float = 5.0
+
+
+FORGETFUL = Memory(least=0, write=1.0, read=1.0, write_hour=None)
+"""An agent that bills nothing, or bills everything alike."""
+
+
+def lifetime(memory: Memory, gap: timedelta | None) -> Lifetime:
+    """For how long it must be remembered, by the time between two calls of the same agent."""
+    if memory.read >= 1.0:
+        return Lifetime.NONE
+    if gap is None or gap < timedelta(minutes=memory.minutes * 0.8):
+        return Lifetime.MINUTES
+    if memory.write_hour is not None and gap < timedelta(minutes=50):
+        return Lifetime.HOUR
+    return Lifetime.NONE
+
+
+def is_worth(
+    spec: WindowSpec, memory: Memory, kept: Lifetime, *, front: float, item: float, step: float
+) -> bool:
+    """Whether a window that grows will be cheaper than one that doesn't and is not remembered.
+
+    `front` is what comes before the items, `item` their mean length, both in tokens; `step` is how
+    many items come between two calls of this agent.
+    """
+    if kept is Lifetime.NONE:
+        return False
+    write = memory.write if kept is Lifetime.MINUTES else (memory.write_hour or memory.write)
+    most = min(spec.items_max, max(spec.items, spec.tokens_max / max(item, 1.0)))
+    cost, calls, count, seen = 0.0, 0, float(spec.items), 0.0
+    seen = front if front >= memory.least else 0.0  # the system's own part outlives a cut
+    while count <= most:
+        whole = front + count * item
+        remembered = whole >= memory.least
+        new = whole - seen
+        cost += seen * memory.read + new * (write if remembered else 1.0)
+        seen = whole if remembered else 0.0
+        calls += 1
+        count += step
+    return cost / calls < front + spec.items * item
+
+
+class Pace(Struct, frozen=True, gc=False, kw_only=True):
+    """How often one agent is called, and how its window is kept."""
+
+    at: datetime | None = None  # the last call
+    gap_s: float | None = None  # between two calls, on average
+    is_elastic: bool = True  # as it was decided when the window was last cut
+    cuts: int = -1  # which cut that was
+
+    @property
+    def gap(self) -> timedelta | None:
+        return None if self.gap_s is None else timedelta(seconds=self.gap_s)
+
+
+def called(pace: Pace, at: datetime) -> Pace:
+    gap_s = pace.gap_s
+    if pace.at is not None:
+        since_s = max(0.0, (at - pace.at).total_seconds())
+        gap_s = since_s if gap_s is None else gap_s + GAP_SHARE * (since_s - gap_s)
+    return replace(pace, at=at, gap_s=gap_s)

@@ -1,0 +1,333 @@
+"""A room: agents that talk about a goal, until it is reached or somebody says stop."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core import talking as talks
+from allstop.core import window as windows
+from allstop.core.brakes import seconds_in
+from allstop.core.commands import Allstop, Interrupt, Say, StartSession
+from allstop.core.envelopes import Reply, envelope_schema, read_envelope
+from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
+from allstop.core.ids import AgentName
+from allstop.core.moves import (
+    LIMITED,
+    OURS,
+    Failed,
+    FailureKind,
+    Lifetime,
+    Move,
+    Part,
+    TakeTurn,
+    Talk,
+    TurnDone,
+    Wait,
+    prompt_of,
+)
+from allstop.core.plain import one_line
+from allstop.core.retries import Backoff
+from allstop.core.run import Brief
+from allstop.core.talk import (
+    JSON_ONLY,
+    ROUTER,
+    YOU,
+    Ending,
+    Notice,
+    NoticeKind,
+    SessionSpec,
+    TalkMode,
+    goal_part,
+    item_part,
+    round_part,
+    system_prompt,
+)
+from allstop.core.talking import Session, Summary
+from allstop.core.window import Pace, Window, WindowSpec
+
+AGAIN = frozenset(
+    {
+        FailureKind.NETWORK,
+        FailureKind.CRASHED,
+        FailureKind.EXITED,
+        FailureKind.STALLED,
+        FailureKind.TIMED_OUT,
+    }
+)
+"""What may go better the next time."""
+
+LIMIT_WAITS = Backoff(first_s=15.0)
+"""Where a provider does not say when to come back."""
+
+
+class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
+    thread: str
+
+
+class RoomState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: RoomSpec
+    talk: Window = Window()  # of the whole thread, for single answers
+    session: Session | None = None
+    last: Summary | None = None  # of the latest session that is over
+    threads: dict[AgentName, str] = {}  # the agents' own conversations
+    paces: dict[AgentName, Pace] = {}
+    chars_a_token: float = windows.CHARS_A_TOKEN
+    news: tuple[Notice, ...] = ()  # what the room says on account of the last event
+
+
+class RoomPilot:
+    kind = "room"
+    ends_when_stopped = True
+
+    def begin(self, spec: dict[str, object]) -> RoomState:
+        return RoomState(spec=msgspec.convert(spec, RoomSpec))
+
+    def evolve(self, state: RoomState, event: Event) -> RoomState:
+        if state.news:
+            state = replace(state, news=())
+        match event:
+            case MoveStarted(move=TakeTurn(agent=agent, prompt=prompt), at=at):
+                return _called(state, agent, prompt.chars, at)
+            case MoveEnded(result=TurnDone() as turn, at=at):
+                return _spoke(state, turn, at)
+            case MoveEnded(result=Failed() as failed, at=at):
+                return _failed(state, failed, at)
+            case Commanded(command=Say(text=text)):
+                return _said(state, text)
+            case Commanded(command=StartSession() as start, at=at):
+                return _started(state, start, at)
+            case Commanded(command=Allstop()) | Stopped():
+                return _ended(state, Ending.STOPPED_BY_USER)
+            case Commanded(command=Interrupt()):
+                return _ended(state, Ending.CANCELED_BY_USER)
+            case _:
+                return state
+
+    def next_move(self, state: RoomState, brief: Brief) -> Move:
+        session = state.session
+        if session is None:
+            return Wait(reason="nobody is asked anything")
+        if session.circling:
+            return Wait(reason=session.circling, for_person=True)
+        if session.wait_until is not None and brief.now < session.wait_until:
+            return Wait(reason=session.waits_for, until=session.wait_until)
+        seat = session.spec.seat(session.speaker)
+        assert seat is not None, "only who sits at the table is asked"
+        return TakeTurn(
+            agent=seat.agent,
+            prompt=prompt_of(_talk(state, session, seat.agent)),
+            thread=state.threads.get(seat.agent),
+            timeout_s=min(seat.turn_s, max(0.0, session.seconds_left)),
+            idle_s=seat.idle_s,
+            max_tokens=seat.max_tokens,
+        )
+
+
+# --- what an agent is told ---
+
+
+def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
+    spec = session.spec
+    pace = _pace(state, session, agent)
+    parts = session.window.parts
+    lifetime = Lifetime.NONE
+    if pace.is_elastic:
+        lifetime = windows.lifetime(_memory(spec, agent), pace.gap)
+    else:
+        most_chars = int(spec.window.tokens * state.chars_a_token)
+        parts = windows.newest(parts, spec.window.items, most_chars)
+    if parts and lifetime is not Lifetime.NONE:
+        parts = (*parts[:-1], Part(text=parts[-1].text, keep=True))
+    notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
+    return Talk(
+        system=system_prompt(agent, spec.agents),
+        parts=(
+            Part(text=goal_part(spec.goal), keep=lifetime is not Lifetime.NONE),
+            *parts,
+            Part(text=notes),
+        ),
+        lifetime=lifetime,
+        reply_schema=envelope_schema(spec.agents),
+    )
+
+
+def _pace(state: RoomState, session: Session, agent: AgentName) -> Pace:
+    """How this agent's window is kept; decided anew only when the front changes anyway."""
+    pace = state.paces.get(agent, Pace())
+    if pace.cuts == session.window.cuts:
+        return pace
+    spec, memory = session.spec, _memory(session.spec, agent)
+    count = len(session.window.parts)
+    mean = session.window.chars / count if count else TYPICAL_CHARS
+    front = len(system_prompt(agent, spec.agents)) + len(spec.goal)
+    is_elastic = windows.is_worth(
+        spec.window,
+        memory,
+        windows.lifetime(memory, pace.gap),
+        front=front / state.chars_a_token,
+        item=mean / state.chars_a_token,
+        step=max(2.0, float(len(spec.seats))),
+    )
+    return replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
+
+
+TYPICAL_CHARS = 600
+"""How long a message is taken to be before there was one."""
+
+
+def _memory(spec: SessionSpec, agent: AgentName) -> windows.Memory:
+    seat = spec.seat(agent)
+    return seat.memory if seat else windows.FORGETFUL
+
+
+# --- what happened ---
+
+
+def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
+    spec = start.session
+    if state.session is not None:
+        if not start.instead:
+            text = f"A session is active: {spec.id} was not started."
+            return replace(state, news=(Notice(kind=NoticeKind.WARNING, text=text),))
+        state = _ended(state, Ending.INTERRUPTED)
+    is_chat = spec.mode is TalkMode.SINGLE
+    window = state.talk if is_chat else Window()
+    session = Session(spec=spec, started_at=at, speaker=spec.first, window=window)
+    talk = windows.add(state.talk, item_part(YOU, spec.goal), WindowSpec(), state.chars_a_token)
+    told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
+    paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
+    return replace(state, session=session, talk=talk, paces=paces, news=(*state.news, told))
+
+
+def _said(state: RoomState, text: str) -> RoomState:
+    state = _heard(state, item_part(YOU, text))
+    session = state.session
+    if session is None:
+        return state
+    session = replace(session, circling="", prints=())
+    to = talks.addressed(text, session.spec.agents)
+    if to is not None:  # whoever is waited for is not waited for any more
+        under_way = session.began is not None
+        speaker = session.speaker if under_way else to
+        session = replace(session, called=to, speaker=speaker, wait_until=None)
+    return replace(state, session=session)
+
+
+def _heard(state: RoomState, text: str) -> RoomState:
+    """One more item of the transcript."""
+    talk = windows.add(state.talk, text, WindowSpec(), state.chars_a_token)
+    session = state.session
+    if session is not None:
+        spec = session.spec.window
+        window = windows.add(session.window, text, spec, state.chars_a_token)
+        session = replace(session, window=window)
+    return replace(state, talk=talk, session=session)
+
+
+def _called(state: RoomState, agent: AgentName, chars: int, at: datetime) -> RoomState:
+    session = state.session
+    if session is None:
+        return state
+    pace = windows.called(_pace(state, session, agent), at)
+    session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
+    return replace(state, session=session, paces={**state.paces, agent: pace})
+
+
+def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
+    session = state.session
+    if session is None or session.began is None:
+        return state
+    if not turn.text.strip():
+        empty = Failed(kind=FailureKind.CRASHED, message="an empty reply", usage=turn.usage)
+        return _failed(state, empty, at)
+    agent = session.speaker
+    reply = read_envelope(turn.text)
+    used = talks.charged(turn.usage, session.prompt_chars, len(turn.text), state.chars_a_token)
+    took_s = seconds_in(at - session.began)
+    session, news = talks.spoke(session, agent, reply, used, took_s)
+    chars_a_token = windows.calibrated(state.chars_a_token, session.prompt_chars, turn.usage.input)
+    threads = state.threads
+    if turn.thread and threads.get(agent) != turn.thread:
+        threads = {**threads, agent: turn.thread}
+    state = replace(state, session=session, threads=threads, chars_a_token=chars_a_token, news=news)
+    state = _heard(state, item_part(agent, reply.message))
+    return _after(state, agent, reply)
+
+
+def _after(state: RoomState, agent: AgentName, reply: Reply) -> RoomState:
+    """Who is next, or why there is no next."""
+    session = state.session
+    assert session is not None, "somebody has just spoken"
+    to, warning = talks.handed(session, agent, reply)
+    if warning:
+        state = _with(state, NoticeKind.WARNING, warning)
+    ending, detail = talks.ending(session, reply, to, agent)
+    if ending is not None:
+        return _ended(state, ending, detail)
+    speaker = session.called or to or talks.following(session.spec, agent)
+    if to is not None and reply.handoff is not None:
+        state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
+        session = state.session
+        assert session is not None
+    task = reply.handoff.task if to is not None and reply.handoff is not None else ""
+    session = replace(session, speaker=speaker, task=task)
+    circling = talks.circling(session)
+    if circling and circling != session.circled:
+        state = _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
+        waits = f"the talk goes in circles: {circling}"
+        pauses = session.spec.guards.pause_in_circles
+        session = replace(session, circled=circling, circling=waits if pauses else "")
+    elif not circling and session.circled:
+        session = replace(session, circled="")
+    return replace(state, session=session)
+
+
+def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
+    session = state.session
+    if session is None or session.began is None:
+        return state
+    is_ours = failed.kind in OURS
+    lost = failed.kind is FailureKind.INTERRUPTED  # nobody knows how long it went on
+    took_s = 0.0 if lost else seconds_in(at - session.began)
+    session = talks.lost(session, failed.usage, took_s)
+    state = replace(state, session=session)
+    if is_ours:
+        return state
+    if session.seconds_left <= 0:
+        return _ended(state, Ending.EMERGENCY_CAP, talks.minutes_guard(session.spec))
+    reason = f"{failed.kind.value.replace('_', ' ')}" + (
+        f": {one_line(failed.message, 300)}" if failed.message else ""
+    )
+    if failed.kind in LIMITED:
+        wait = LIMIT_WAITS.delay(session.limits + 1, session.spec.id)
+        until = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
+        return _waiting(replace(session, limits=session.limits + 1), state, reason, until)
+    if failed.kind in AGAIN and session.failures < session.spec.backoff.retries:
+        attempt = session.failures + 1
+        delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
+        return _waiting(replace(session, failures=attempt), state, reason, at + delay)
+    return _ended(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
+
+
+def _waiting(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
+    text = f"{session.speaker}: {reason}; tried again at {until:%H:%M:%S} UTC"
+    session = replace(session, wait_until=until, waits_for=text)
+    return _with(replace(state, session=session), NoticeKind.WARNING, text)
+
+
+def _ended(state: RoomState, ending: Ending, detail: str = "") -> RoomState:
+    session = state.session
+    if session is None:
+        return state
+    summary = talks.summary(session, ending, detail)
+    state = _with(state, NoticeKind.ENDED, talks.closing(summary))
+    state = _with(state, NoticeKind.SUMMARY, talks.summed_up(summary))
+    return replace(state, session=None, last=summary)
+
+
+def _with(state: RoomState, kind: NoticeKind, text: str) -> RoomState:
+    return replace(state, news=(*state.news, Notice(kind=kind, text=text)))
