@@ -1,4 +1,6 @@
-"""K9, K10, K12: both drivers keep the contract of allstop.testing.agents, in the real box."""
+"""K9, K10, K12: every driver keeps the contract of allstop.testing.agents, in the real box."""
+
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -9,6 +11,8 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.probe import make_launcher
 from allstop.ports import Box
 from allstop.testing.agents import AgentContract, Behaviour
+from allstop.testing.model_server import Fault, Say, model_server
+from connectors import CONNECTORS
 
 BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
 
@@ -99,6 +103,50 @@ class TestCommand(AgentContract):
             )
 
         return agent
+
+
+# the Responses API says everything five times, and no call may bring more than 32 MB
+FLOOD = Say(pieces=("x" * 65_536,) * 80 + (" zebra",))
+
+ANSWERS = {
+    Behaviour.SAYS_WORD: "zebra",
+    Behaviour.FAILS: Say(text="out of cheese", fault=Fault.REFUSAL),
+    Behaviour.LIMITED: Fault.RATE_LIMITED,
+    Behaviour.HANGS: Say(pieces=("begun", *("…",) * 1000), pause_s=0.05),
+    Behaviour.FLOODS: FLOOD,
+    Behaviour.GARBLES: Fault.BAD_UTF8,
+    Behaviour.USES: Say(text="x", input=100, output=20),
+}
+
+
+class TestModels(AgentContract):
+    """K9, K10: models behind an API, which have no workspace."""
+
+    @pytest.fixture
+    def place(self):
+        return None
+
+    @pytest.fixture(params=CONNECTORS, ids=lambda connector: connector.name)
+    async def agents(self, request):
+        async with AsyncExitStack() as open_:
+            behaviours = [None]
+            server = await open_.enter_async_context(
+                model_server(lambda asked: answer(behaviours[-1], asked))
+            )
+
+            def agent(behaviour):
+                behaviours.append(behaviour)
+                made = request.param.at(server)
+                open_.push_async_callback(made.close)
+                return made
+
+            yield agent
+
+
+def answer(behaviour, asked):
+    if behaviour is Behaviour.ECHOES_LENGTH:
+        return str(len(asked.user))
+    return ANSWERS[behaviour]
 
 
 async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):

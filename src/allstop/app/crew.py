@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allstop.core.errors import AllstopError
+from allstop.app.models import CrewError, hire_model
 from allstop.core.ids import AgentName
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -17,12 +17,8 @@ from allstop.settings.model import Agent, Driver
 if TYPE_CHECKING:
     from allstop.app.house import House
 
-READY = (Driver.COMMAND, Driver.SCRIPTED)
+READY = (Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA, Driver.COMMAND, Driver.SCRIPTED)
 """The drivers of this version."""
-
-
-class CrewError(AllstopError):
-    """An agent that can't be used as it is configured."""
 
 
 def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
@@ -52,6 +48,8 @@ def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
             return _scripted(house, launcher, name, settings)
         case Driver.COMMAND:
             return _command(house, launcher, name, settings)
+        case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
+            return hire_model(house, name, settings)
         case other:
             ready = ", ".join(driver.value for driver in READY)
             raise CrewError(

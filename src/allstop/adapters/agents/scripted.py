@@ -103,6 +103,9 @@ class _Performance:
     async def _step(  # noqa: C901 - one case for each verb
         self, step: Step, background: AsyncExitStack
     ) -> Failed | None:
+        if self._turn.place is None and isinstance(step, Write | RunCommand | SpawnCommand):
+            message = "its script does something in a workspace, and there is none in a room"
+            return Failed(kind=FailureKind.BAD_REQUEST, message=message, usage=self.usage)
         match step:
             case Say(say=words):
                 self._words.append(words)

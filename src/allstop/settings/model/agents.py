@@ -57,10 +57,18 @@ STANDARD_KEY: Mapping[Driver, str] = {
 class Agent(Table, frozen=True, kw_only=True):
     driver: Annotated[Driver, Meta(description="The kind of agent: how it is talked to.")]
     model: Annotated[
-        Text | None, Meta(description="The model; the driver's own default if unset.")
+        Text | None,
+        Meta(
+            description="The model; if unset gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
+            "llama3.2 (ollama), else the program's own."
+        ),
     ] = None
     base_url: Annotated[
-        WebAddress | None, Meta(description="Any compatible endpoint in place of the vendor's.")
+        WebAddress | None,
+        Meta(
+            description="Any compatible endpoint in place of the vendor's; "
+            "ollama: http://127.0.0.1:11434/v1 if unset."
+        ),
     ] = None
     api_key_env: Annotated[
         OptionalVariableName | None,

@@ -45,6 +45,9 @@ class Room(Table, frozen=True, kw_only=True):
     soft_tokens: Annotated[
         Quantity, Meta(description="Tokens between two reminders that Autopilot runs; 0 for none.")
     ] = 50_000
+    pause_in_circles: Annotated[
+        bool, Meta(description="Wait for a person when the same is said again and again.")
+    ] = False
     max_turns: Annotated[Count, Meta(description="Emergency cap: turns of a session.")] = 200
     max_tokens: Annotated[
         Count, Meta(description="Emergency cap: tokens of a session, prompt and completion.")

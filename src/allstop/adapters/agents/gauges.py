@@ -1,0 +1,37 @@
+"""How large the events of a stream are.
+
+The SDKs take an event of any size, and one of them copies all of it again for every line and
+every piece in which it comes: a few megabytes of nonsense would stand still for minutes.
+"""
+
+from __future__ import annotations
+
+EVENT_BYTES = 8 * 1024 * 1024
+EVENT_LINES = 400
+
+
+class EventGauge:
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._lines = 0
+        self._after_return = False
+        self._after_line = b""
+
+    def is_sane(self, chunk: bytes) -> bool:
+        """Whether every event is of a sensible size, up to the end of this piece."""
+        return all(size <= EVENT_BYTES and lines <= EVENT_LINES for size, lines in self._add(chunk))
+
+    def _add(self, chunk: bytes) -> list[tuple[int, int]]:
+        if self._after_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        self._after_return = chunk.endswith(b"\r") or (self._after_return and not chunk)
+        text = self._after_line + chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self._after_line = b"\n" if text.endswith(b"\n") else b""
+        sizes = []
+        for number, event in enumerate(text.split(b"\n\n")):
+            if number:
+                self._bytes = self._lines = 0
+            self._bytes += len(event)
+            self._lines += event.count(b"\n")
+            sizes.append((self._bytes, self._lines))
+        return sizes

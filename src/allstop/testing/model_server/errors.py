@@ -1,0 +1,112 @@
+"""Answers that are errors, as each provider words them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from allstop.testing.model_server.replies import Asked, Fault, Protocol
+from allstop.testing.model_server.sse import Json
+
+MODEL = "no-such-zebra"
+
+
+class Refused(Struct, frozen=True):
+    status: int
+    body: Json
+    headers: dict[str, str] = {}
+
+
+def refused(asked: Asked, fault: Fault | None) -> Refused | None:
+    """The error that stands for this fault; None where it shows only in the reply."""
+    if fault is Fault.REDIRECT:
+        return Refused(307, {}, {"location": f"/elsewhere{asked.path}"})
+    if fault is Fault.NO_STRUCTURE:
+        return _no_structure(asked) if asked.wants_structure else None
+    return (_ANTHROPIC if asked.protocol is Protocol.MESSAGES else _OPENAI).get(fault)
+
+
+def as_json(body: Json) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _openai(
+    status: int,
+    kind: str,
+    message: str,
+    code: str | None = None,
+    headers: dict[str, str] | None = None,
+    param: str | None = None,
+) -> Refused:
+    error = {"message": message, "type": kind, "param": param, "code": code}
+    return Refused(status, {"error": error}, headers or {})
+
+
+def _anthropic(
+    status: int, kind: str, message: str, headers: dict[str, str] | None = None
+) -> Refused:
+    body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}
+    return Refused(status, body, headers or {})
+
+
+_BAD = "invalid_request_error"
+
+_OPENAI: Mapping[Fault | None, Refused] = {
+    Fault.UNAUTHORIZED: _openai(401, _BAD, "Incorrect API key provided", "invalid_api_key"),
+    Fault.RATE_LIMITED: _openai(
+        429,
+        "requests",
+        "Rate limit reached for requests",
+        "rate_limit_exceeded",
+        {"retry-after": "7", "x-ratelimit-reset-tokens": "6m0s"},
+    ),
+    Fault.QUOTA: _openai(
+        429,
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+        "insufficient_quota",
+    ),
+    Fault.SERVER_ERROR: _openai(500, "server_error", "The server had an error"),
+    Fault.OVERLOADED: _openai(503, "server_error", "The engine is currently overloaded"),
+    Fault.BAD_REQUEST: _openai(400, _BAD, "Unknown parameter: 'zebra'."),
+    Fault.TOO_LONG: _openai(
+        400, _BAD, "Your input exceeds the context window.", "context_length_exceeded"
+    ),
+    Fault.NO_MODEL: _openai(404, _BAD, f"The model `{MODEL}` does not exist", "model_not_found"),
+}
+
+_ANTHROPIC: Mapping[Fault | None, Refused] = {
+    Fault.UNAUTHORIZED: _anthropic(401, "authentication_error", "invalid x-api-key"),
+    Fault.RATE_LIMITED: _anthropic(
+        429,
+        "rate_limit_error",
+        "This request would exceed your organization's rate limit",
+        {"retry-after": "7"},
+    ),
+    Fault.QUOTA: _anthropic(
+        429, "rate_limit_error", "You have reached your specified API usage limits."
+    ),
+    Fault.SERVER_ERROR: _anthropic(500, "api_error", "Internal server error"),
+    Fault.OVERLOADED: _anthropic(529, "overloaded_error", "Overloaded"),
+    Fault.BAD_REQUEST: _anthropic(400, _BAD, "zebra: Extra inputs are not permitted"),
+    Fault.TOO_LONG: _anthropic(400, _BAD, "prompt is too long: 1000001 tokens > 1000000 maximum"),
+    Fault.NO_MODEL: _anthropic(404, "not_found_error", f"model: {MODEL}"),
+}
+
+
+def _no_structure(asked: Asked) -> Refused:
+    match asked.protocol:
+        case Protocol.RESPONSES:
+            message = "Invalid parameter: 'text.format' is not supported with this model."
+            return _openai(400, _BAD, message, param="text.format")
+        case Protocol.CHAT:
+            message = "'response_format' of type 'json_schema' is not supported"
+            return _openai(400, _BAD, message, param="response_format")
+        case Protocol.MESSAGES if "output_config" in asked.body:
+            message = "output_config.format: this model does not support structured outputs"
+            return _anthropic(400, _BAD, message)
+        case Protocol.MESSAGES:
+            message = "tool_choice: forced tool use is not supported with this model"
+            return _anthropic(400, _BAD, message)

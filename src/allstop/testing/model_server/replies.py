@@ -1,0 +1,149 @@
+"""What a model server can be told to do: say something, slowly or not, or fail in a certain way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+
+class Protocol(StrEnum):
+    RESPONSES = "responses"  # OpenAI
+    CHAT = "chat"  # OpenAI's older one, and everybody's who is compatible
+    MESSAGES = "messages"  # Anthropic
+
+
+class Fault(StrEnum):
+    UNAUTHORIZED = "unauthorized"  # 401
+    RATE_LIMITED = "rate_limited"  # 429 with retry-after
+    QUOTA = "quota"  # 429, and waiting does not help
+    SERVER_ERROR = "server_error"  # 500
+    OVERLOADED = "overloaded"  # 503, 529
+    BAD_REQUEST = "bad_request"  # 400
+    TOO_LONG = "too_long"  # 400: the prompt does not fit
+    NO_MODEL = "no_model"  # 404
+    REDIRECT = "redirect"  # 307, with the key to somewhere else
+    CLOSED = "closed"  # before anything was answered
+    CUT = "cut"  # in the middle of the reply
+    SILENCE = "silence"  # after the headers
+    DRIP = "drip"  # a byte at a time
+    GARBAGE = "garbage"  # random bytes in place of events
+    BROKEN_JSON = "broken_json"  # events that are no JSON
+    WRONG_TYPES = "wrong_types"  # events whose fields are something else
+    NESTED = "nested"  # events that never come to their bottom
+    BAD_UTF8 = "bad_utf8"  # within a delta
+    ENDLESS_LINE = "endless_line"  # 256 MB of one line
+    ENDLESS_WORDS = "endless_words"  # 256 MB of deltas
+    ENDLESS_ERROR = "endless_error"  # 500 with 256 MB
+    HTML = "html"  # a page, with 200
+    ERROR_EVENT = "error_event"  # within the stream
+    EMPTY = "empty"  # a reply without words
+    TRUNCATED = "truncated"  # the tokens were used up
+    REFUSAL = "refusal"
+    NO_USAGE = "no_usage"
+    NEGATIVE_USAGE = "negative_usage"
+    DUPLICATE_USAGE = "duplicate_usage"  # told twice; it is to be counted once
+    NO_STRUCTURE = "no_structure"  # 400 where a schema is asked for, else a reply
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A tool that the model wants to use."""
+
+    name: str
+    arguments: Mapping[str, Any] = {}
+
+
+class Say(Struct, frozen=True, kw_only=True):
+    """A reply, and how it is sent."""
+
+    text: str = ""
+    pieces: tuple[str, ...] = ()  # its deltas, where they matter
+    calls: tuple[Call, ...] = ()
+    fault: Fault | None = None
+    delay_s: float = 0.0  # before the headers
+    pause_s: float = 0.0  # before each delta
+    input: int = 100  # tokens, the cached and written ones among them
+    cached: int = 0
+    written: int = 0
+    output: int = 20
+
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        if self.pieces:
+            return self.pieces
+        size = max(1, min(4096, len(self.text) // 4))
+        return tuple(self.text[i : i + size] for i in range(0, len(self.text), size))
+
+    @property
+    def whole(self) -> str:
+        return "".join(self.deltas)
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request as it came."""
+
+    protocol: Protocol
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def is_streamed(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    @property
+    def wants_structure(self) -> bool:
+        forced = isinstance(choice := self.body.get("tool_choice"), dict) and "name" in choice
+        in_text = "format" in (self.body.get("text") or {})
+        in_config = "format" in (self.body.get("output_config") or {})
+        return forced or in_text or in_config or "response_format" in self.body
+
+    @property
+    def system(self) -> str:
+        texts = _texts(self.body.get("system") or self.body.get("instructions") or "")
+        roles = ("system", "developer")
+        return "\n\n".join([*texts, *(t for m in self._messages(roles) for t in _texts(m))])
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """What the user said, block by block."""
+        return tuple(text for said in self._messages(("user",)) for text in _texts(said))
+
+    @property
+    def user(self) -> str:
+        return "\n\n".join(self.blocks)
+
+    def _messages(self, roles: Sequence[str]) -> Iterator[object]:
+        said = self.body.get("messages") or self.body.get("input") or ()
+        if isinstance(said, str):
+            said = ({"role": "user", "content": said},)
+        yield from (each.get("content") for each in said if each.get("role") in roles)
+
+
+def _texts(content: object) -> tuple[str, ...]:
+    if isinstance(content, str):
+        return (content,) if content else ()
+    blocks = content if isinstance(content, list) else []
+    return tuple(block["text"] for block in blocks if "text" in block)
+
+
+Answer: TypeAlias = "Say | Fault | str"
+Answers: TypeAlias = "Sequence[Answer] | Callable[[Asked], Answer]"
+
+
+def envelope(message: str, **more: object) -> str:
+    """The text of a room's reply."""
+    return json.dumps({"message": message, **more})
+
+
+def as_say(answer: Answer) -> Say:
+    if isinstance(answer, Fault):
+        return Say(pieces=("the zebra ", "crosses ", "the road"), fault=answer)
+    return Say(text=answer) if isinstance(answer, str) else answer
