@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -35,14 +35,40 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
 
     if run_id != HELM:
         run_id = (await record_of(house, run_id)).run
+    show = _room_printer(run_id) if not as_json else None
+    show = show or (lambda records: print_records(records, as_json=as_json))
     if not follow:
-        print_records(await house.journal.read(run_id), as_json=as_json)
+        show(await house.journal.read(run_id))
         return
     from allstop.app.following import follow as follow_run
 
     async with follow_run(house.journal, run_id) as batches:
         async for batch in batches:
-            print_records(batch, as_json=as_json)
+            show(batch)
+
+
+def _room_printer(run_id: RunId) -> Callable[[Iterable[Record]], None] | None:
+    """A room's log is what was said in it."""
+    from allstop.app.rooms import PILOT, thread_of
+
+    if thread_of(run_id) is None:
+        return None
+    from allstop.cli.room_screen import lines_of
+    from allstop.core.events import Opened
+    from allstop.core.room_views import RoomView
+
+    views: list[RoomView] = []
+
+    def show(records: Iterable[Record]) -> None:
+        for record in records:
+            if isinstance(record.event, Opened):
+                views.append(RoomView(PILOT, record.event))
+                continue
+            for event in views[0].take(record.event):
+                for line in lines_of(event):
+                    click.echo(line)
+
+    return show
 
 
 def print_records(records: Iterable[Record], *, as_json: bool) -> None:

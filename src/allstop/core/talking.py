@@ -24,7 +24,7 @@ from allstop.core.talk import (
     SessionSpec,
     TalkMode,
 )
-from allstop.core.window import Window, estimate
+from allstop.core.window import CHARS_A_TOKEN, Pace, Window, estimate
 
 MOST_TOKENS = 10**9
 """A report of more than this for one turn is not believed."""
@@ -78,6 +78,21 @@ class Summary(Struct, frozen=True, gc=False, kw_only=True):
     seconds: float
     spoke: dict[str, int]
     suggested_finish: bool
+
+
+class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
+    thread: str
+
+
+class RoomState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: RoomSpec
+    talk: Window = Window()  # of the whole thread, for single answers
+    session: Session | None = None
+    last: Summary | None = None  # of the latest session that is over
+    threads: dict[AgentName, str] = {}  # the agents' own conversations
+    paces: dict[AgentName, Pace] = {}
+    chars_a_token: float = CHARS_A_TOKEN
+    news: tuple[Notice, ...] = ()  # what the room says on account of the last event
 
 
 def rounds(spec: SessionSpec) -> int | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
-from allstop.core.commands import AddTasks, Answer, Permit, Raise, Say
+from allstop.core.commands import AddTasks, Answer, Permit, Raise, Say, StartSession
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -269,6 +269,8 @@ def _said(event: Commanded) -> str:
             return f"{'allows' if allow else 'denies'} {one_line(ask)}"
         case Raise():
             return "raises the limits"
+        case StartSession(session=session):
+            return f"{session.mode} with {', '.join(session.agents)}: {one_line(session.goal, 200)}"
         case AddTasks(tasks=tasks):
             return f"adds {one_line(', '.join(task.id for task in tasks))}"
         case command:

@@ -35,13 +35,13 @@ class Hands:
         self,
         agents: Agents,
         *,
-        checks: Checks,
-        workspaces: Workspaces,
+        checks: Checks | None = None,
+        workspaces: Workspaces | None = None,  # where there is no repository
         launcher: Launcher,
     ) -> None:
         self._agents = agents
-        self._checking = Checking(checks, workspaces)
-        self._workspaces = workspaces
+        self._trees = workspaces
+        self._gate = Checking(checks, workspaces) if checks and workspaces else None
         self._launcher = launcher
         self._times = Timekeeper()
         self._patience: dict[RunId, Patience] = {}
@@ -74,6 +74,16 @@ class Hands:
         """End what is being done for this run, now."""
         if run in self._patience:
             self._patience[run].cut()
+
+    @property
+    def _workspaces(self) -> Workspaces:
+        assert self._trees is not None, "who has no repository is asked for no work in one"
+        return self._trees
+
+    @property
+    def _checking(self) -> Checking:
+        assert self._gate is not None, "nor to have it checked"
+        return self._gate
 
     async def _do(self, run: RunId, move: Work, watch: Heard) -> Result:
         match move:

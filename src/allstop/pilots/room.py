@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import talking as talks
@@ -46,7 +45,7 @@ from allstop.core.talk import (
     round_part,
     system_prompt,
 )
-from allstop.core.talking import Session, Summary
+from allstop.core.talking import RoomSpec, RoomState, Session
 from allstop.core.window import Pace, Window, WindowSpec
 
 AGAIN = frozenset(
@@ -62,21 +61,6 @@ AGAIN = frozenset(
 
 LIMIT_WAITS = Backoff(first_s=15.0)
 """Where a provider does not say when to come back."""
-
-
-class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
-    thread: str
-
-
-class RoomState(Struct, frozen=True, gc=False, kw_only=True):
-    spec: RoomSpec
-    talk: Window = Window()  # of the whole thread, for single answers
-    session: Session | None = None
-    last: Summary | None = None  # of the latest session that is over
-    threads: dict[AgentName, str] = {}  # the agents' own conversations
-    paces: dict[AgentName, Pace] = {}
-    chars_a_token: float = windows.CHARS_A_TOKEN
-    news: tuple[Notice, ...] = ()  # what the room says on account of the last event
 
 
 class RoomPilot:
@@ -110,7 +94,7 @@ class RoomPilot:
     def next_move(self, state: RoomState, brief: Brief) -> Move:
         session = state.session
         if session is None:
-            return Wait(reason="nobody is asked anything")
+            return Wait(reason="no session is active")
         if session.circling:
             return Wait(reason=session.circling, for_person=True)
         if session.wait_until is not None and brief.now < session.wait_until:
@@ -200,7 +184,9 @@ def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     talk = windows.add(state.talk, item_part(YOU, spec.goal), WindowSpec(), state.chars_a_token)
     told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
-    return replace(state, session=session, talk=talk, paces=paces, news=(*state.news, told))
+    threads = state.threads if is_chat else {}  # who talks of something else begins anew
+    news = (*state.news, told)
+    return replace(state, session=session, talk=talk, threads=threads, paces=paces, news=news)
 
 
 def _said(state: RoomState, text: str) -> RoomState:
