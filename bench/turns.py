@@ -1,4 +1,4 @@
-"""Q1, Q2, Q3: what a durable turn costs with an agent that takes no time.
+"""Q1, Q2, Q3: what a durable turn costs with agents that take no time, in tasks and in rooms.
 
 Prints figures and ratios; asserts nothing. The floors are hand-written loops without brakes that
 insert the same bytes into the same kind of SQLite file: one with a commit a turn, and one whose
@@ -8,6 +8,7 @@ many loops share each commit.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sqlite3
 import tempfile
@@ -19,7 +20,10 @@ import anyio
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import StartSession
 from allstop.core.moves import TurnDone, Usage
+from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
+from allstop.core.window import Memory
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
@@ -28,6 +32,24 @@ from allstop.ports import Abilities, Isolation
 EACH = 200  # turns of each of many runs
 LONG = 10_001
 REPLY = "word " * 118  # 590 bytes, as a room's message has
+ENVELOPE = json.dumps({"message": "word " * 112})
+
+
+class Talker:
+    """An agent of a room: it sees the goal and the window, and hands over to nobody."""
+
+    abilities = Abilities()
+
+    def __init__(self, cpu_at=None):
+        self._cpu_at = cpu_at
+
+    async def take_turn(self, turn, watch):
+        if self._cpu_at is not None:
+            self._cpu_at.append(time.process_time())
+        return TurnDone(text=ENVELOPE, usage=Usage(input=2500, output=150))
+
+    async def close(self):
+        pass
 
 
 class InstantAgent:
@@ -61,10 +83,43 @@ class NoLauncher:
         return ()
 
 
+async def talk(folder: Path, runs: int, turns: int, cpu_at=None) -> None:
+    """Two agents a room, in Autopilot, with a window that grows and is cut back."""
+    journal = SqliteJournal(folder, SystemClock())
+    launcher = NoLauncher()
+    agents = {"gpt": Talker(cpu_at), "claude": Talker(cpu_at)}
+    engine = LocalEngine(
+        journal=journal,
+        hands=Hands(agents, launcher=launcher),
+        clock=SystemClock(),
+        pilots=PILOTS,
+        launcher=launcher,
+    )
+    session = SessionSpec(
+        id="s",
+        mode=TalkMode.AUTOPILOT,
+        goal="Brainstorm features for a cozy bakery website.",
+        seats=tuple(Seat(agent=name, memory=Memory()) for name in agents),
+        first="gpt",
+        guards=Guards(max_turns=turns, max_tokens=10**12, max_minutes=10**6, soft_turns=0),
+    )
+
+    async def one(run: str) -> None:
+        await engine.open(run, "room", {"thread": run})
+        await engine.command(run, StartSession(session=session))
+
+    async with engine.serving():
+        async with anyio.create_task_group() as group:
+            for number in range(runs):
+                group.start_soon(one, f"room:{number}")
+        await engine.idle()
+    journal.close()
+
+
 async def drive(folder: Path, runs: int, turns: int, agent=None) -> None:
     journal = SqliteJournal(folder, SystemClock())
     launcher = NoLauncher()
-    hands = Hands({"a": agent or InstantAgent()}, checks=None, workspaces=None, launcher=launcher)
+    hands = Hands({"a": agent or InstantAgent()}, launcher=launcher)
     engine = LocalEngine(
         journal=journal, hands=hands, clock=SystemClock(), pilots=PILOTS, launcher=launcher
     )
@@ -170,6 +225,29 @@ def main() -> None:
         anyio.run(drive, root / "long", 1, LONG, agent)
         tenths = [after - before for before, after in pairwise(agent.cpu_at[:: LONG // 10])]
         print(f"Q3  last tenth of {LONG - 1:,} turns / first: {tenths[-1] / tenths[0]:.2f}")
+        rooms(root, turns, arguments.runs)
+
+
+def rooms(root: Path, turns: int, runs: int) -> None:
+    anyio.run(talk, root / "warm-room", 1, 50)
+    wall, cpu = timed(lambda: anyio.run(talk, root / "room", 1, turns))
+    ratio = size(root / "room") / (turns * len(ENVELOPE))
+    print(
+        f"Q1  one room: {cpu / turns * 1e3:.3f} ms CPU a turn, {turns / wall:,.0f} turns/s;"
+        f" journal {ratio:.2f} x content"
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wall, cpu = timed(lambda: anyio.run(talk, root / "rooms", runs, EACH))
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    total = runs * EACH
+    print(
+        f"Q2  {runs} rooms at once: {total / wall:,.0f} turns/s,"
+        f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / runs:.1f} KB a room"
+    )
+    cpu_at: list[float] = []
+    anyio.run(talk, root / "long-room", 1, LONG, cpu_at)
+    tenths = [after - before for before, after in pairwise(cpu_at[:: LONG // 10])]
+    print(f"Q3  last tenth of a room of {LONG - 1:,} turns / first: {tenths[-1] / tenths[0]:.2f}")
 
 
 if __name__ == "__main__":

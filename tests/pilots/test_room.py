@@ -38,7 +38,7 @@ def test_r4_what_an_agent_is_told():
         "gpt",
         "claude",
     ]
-    assert move.prompt.text.endswith("Return JSON only per schema—no extra text.")
+    assert move.prompt.whole.endswith("Return JSON only per schema—no extra text.")
 
 
 def test_r4_the_round_in_autopilot():
@@ -145,7 +145,7 @@ def test_r14_a_session_does_not_see_the_one_before():
     table.turn(message="secret")
     table.start(session_spec(COLLABORATE, id="s2", goal="Another."))
 
-    assert "secret" not in table.begin().prompt.text
+    assert "secret" not in table.begin().prompt.whole
 
 
 def test_r14_a_second_start_is_refused():

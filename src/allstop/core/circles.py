@@ -10,8 +10,9 @@ REMEMBERED = 8
 REPEATS = 3
 COURTESIES = 4
 
-_WORDS = re.compile(r"[^\W_]+")
-_SHORT = 30  # words; a message that only thanks is not long
+_LOOKED_AT = 2000
+_SHORT = 200  # characters; a message that only thanks is not long
+_PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’`*_-", " "))
 _COURTESY = re.compile(
     r"thank|welcome|glad|pleasure|great (?:work|job)|well done|looks? (?:good|great)|perfect"
     r"|agreed|happy to|nothing (?:more|else|further)|all done|good ?bye|cheers|have a (?:great|nice)"
@@ -20,9 +21,8 @@ _COURTESY = re.compile(
 
 def fingerprint(message: str) -> str:
     """What two messages have in common that say the same; "+" where it is only politeness."""
-    words = _WORDS.findall(message.lower()[:2000])
-    text = " ".join(words)
-    is_polite = len(words) <= _SHORT and _COURTESY.search(text) is not None
+    text = " ".join(message[:_LOOKED_AT].lower().translate(_PUNCTUATION).split())
+    is_polite = len(message) <= _SHORT and _COURTESY.search(text) is not None
     return f"+{text}" if is_polite else text
 
 

@@ -71,6 +71,11 @@ class Part(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     text: str
     keep: bool = False  # the front up to its end will be the same next time
+    digest: str = ""  # of the text: most parts of a talk are sent again and again
+
+
+def part(text: str) -> Part:
+    return Part(text=text, digest=_digest(text))
 
 
 class Talk(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -88,17 +93,28 @@ class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     digest: str
     chars: int
     text: str = ""
-    talk: Talk | None = None  # the same, for who can use it
+    talk: Talk | None = None  # in place of the text
+
+    @property
+    def whole(self) -> str:
+        """All of it in one piece, for who takes only that."""
+        if self.talk is None:
+            return self.text
+        return "\n\n".join([self.talk.system, *(part.text for part in self.talk.parts)])
 
 
-def prompt(text: str, talk: Talk | None = None) -> Prompt:
-    digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
-    return Prompt(digest=digest, chars=len(text), text=text, talk=talk)
+def prompt(text: str) -> Prompt:
+    return Prompt(digest=_digest(text), chars=len(text), text=text)
 
 
 def prompt_of(talk: Talk) -> Prompt:
-    """For agents of any kind: those that take only text are given all of it in one piece."""
-    return prompt("\n\n".join([talk.system, *(part.text for part in talk.parts)]), talk)
+    digests = [part.digest or _digest(part.text) for part in talk.parts]
+    chars = len(talk.system) + sum([len(part.text) for part in talk.parts])
+    return Prompt(digest=_digest("".join([talk.system, *digests])), chars=chars, talk=talk)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

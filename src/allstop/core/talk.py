@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -80,7 +81,10 @@ class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
         return tuple(seat.agent for seat in self.seats)
 
     def seat(self, agent: str) -> Seat | None:
-        return next((seat for seat in self.seats if seat.agent == agent), None)
+        for seat in self.seats:
+            if seat.agent == agent:
+                return seat
+        return None
 
 
 class NoticeKind(StrEnum):
@@ -108,6 +112,7 @@ one-sentence `task`.
 5. Be concise and move the task forward each turn."""
 
 
+@lru_cache(maxsize=256)
 def system_prompt(agent: str, agents: tuple[AgentName, ...]) -> str:
     """The same for every turn of an agent, byte for byte: it is what providers remember."""
     others = ", ".join(other for other in agents if other != agent) or "nobody else"

@@ -35,6 +35,7 @@ _ADDRESSED = re.compile(r"(?:^|\s)@([A-Za-z0-9_.-]+)")
 class Session(Struct, frozen=True, gc=False, kw_only=True):
     spec: SessionSpec
     started_at: datetime
+    agents: tuple[AgentName, ...]
     speaker: AgentName  # whose turn it is
     window: Window
     task: str = ""  # what the speaker was handed
@@ -116,9 +117,8 @@ def addressed(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
     return None
 
 
-def following(spec: SessionSpec, agent: AgentName) -> AgentName:
+def following(agents: tuple[AgentName, ...], agent: AgentName) -> AgentName:
     """The one that sits next to it."""
-    agents = spec.agents
     return agents[(agents.index(agent) + 1) % len(agents)]
 
 
@@ -222,7 +222,7 @@ def ending(
     spec = session.spec
     if reply.final and final_ends(spec):
         return Ending.FINAL, f"{agent} says it is done"
-    guard = hard_guard(session, session.called or to or following(spec, agent))
+    guard = hard_guard(session, session.called or to or following(session.agents, agent))
     if guard:
         return Ending.EMERGENCY_CAP, guard
     most = rounds(spec)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.moves import Lifetime, Part
+from allstop.core.moves import Lifetime, Part, part
 
 CHARS_A_TOKEN = 4.0
 """The first guess; what providers report corrects it."""
@@ -54,7 +54,7 @@ class Window(Struct, frozen=True, gc=False, kw_only=True):
 def add(window: Window, text: str, spec: WindowSpec, chars_a_token: float) -> Window:
     """One more item; cut back when there are too many of them or they are too long."""
     text = shortened(text, int(spec.tokens * chars_a_token))
-    parts = (*window.parts, Part(text=text))
+    parts = (*window.parts, part(text))
     chars = window.chars + len(text)
     is_strict = spec.policy is Policy.STRICT
     most_items = spec.items if is_strict else max(spec.items, spec.items_max)
@@ -69,8 +69,8 @@ def newest(parts: tuple[Part, ...], most: int, most_chars: int) -> tuple[Part, .
     """As many of the last ones as fit, and the very last in any case."""
     kept = 1
     chars = len(parts[-1].text) if parts else 0
-    for part in reversed(parts[-most:-1]):
-        chars += len(part.text)
+    for each in reversed(parts[-most:-1]):
+        chars += len(each.text)
         if chars > most_chars:
             break
         kept += 1

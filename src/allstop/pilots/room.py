@@ -125,33 +125,37 @@ def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
         most_chars = int(spec.window.tokens * state.chars_a_token)
         parts = windows.newest(parts, spec.window.items, most_chars)
     if parts and lifetime is not Lifetime.NONE:
-        parts = (*parts[:-1], Part(text=parts[-1].text, keep=True))
+        parts = (*parts[:-1], replace(parts[-1], keep=True))
     notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
     return Talk(
-        system=system_prompt(agent, spec.agents),
+        system=system_prompt(agent, session.agents),
         parts=(
             Part(text=goal_part(spec.goal), keep=lifetime is not Lifetime.NONE),
             *parts,
             Part(text=notes),
         ),
         lifetime=lifetime,
-        reply_schema=envelope_schema(spec.agents),
+        reply_schema=envelope_schema(session.agents),
     )
 
 
 def _pace(state: RoomState, session: Session, agent: AgentName) -> Pace:
-    """How this agent's window is kept; decided anew only when the front changes anyway."""
+    """How this agent's window is kept; decided anew when the front changes anyway.
+
+    And when it is called so seldom that nothing is remembered in between.
+    """
     pace = state.paces.get(agent, Pace())
-    if pace.cuts == session.window.cuts:
-        return pace
     spec, memory = session.spec, _memory(session.spec, agent)
+    kept = windows.lifetime(memory, pace.gap)
+    if pace.cuts == session.window.cuts and not (pace.is_elastic and kept is Lifetime.NONE):
+        return pace
     count = len(session.window.parts)
     mean = session.window.chars / count if count else TYPICAL_CHARS
-    front = len(system_prompt(agent, spec.agents)) + len(spec.goal)
+    front = len(system_prompt(agent, session.agents)) + len(spec.goal)
     is_elastic = windows.is_worth(
         spec.window,
         memory,
-        windows.lifetime(memory, pace.gap),
+        kept,
         front=front / state.chars_a_token,
         item=mean / state.chars_a_token,
         step=max(2.0, float(len(spec.seats))),
@@ -180,7 +184,9 @@ def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
         state = _ended(state, Ending.INTERRUPTED)
     is_chat = spec.mode is TalkMode.SINGLE
     window = state.talk if is_chat else Window()
-    session = Session(spec=spec, started_at=at, speaker=spec.first, window=window)
+    session = Session(
+        spec=spec, agents=spec.agents, started_at=at, speaker=spec.first, window=window
+    )
     talk = windows.add(state.talk, item_part(YOU, spec.goal), WindowSpec(), state.chars_a_token)
     told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
@@ -195,7 +201,7 @@ def _said(state: RoomState, text: str) -> RoomState:
     if session is None:
         return state
     session = replace(session, circling="", prints=())
-    to = talks.addressed(text, session.spec.agents)
+    to = talks.addressed(text, session.agents)
     if to is not None:  # whoever is waited for is not waited for any more
         under_way = session.began is not None
         speaker = session.speaker if under_way else to
@@ -254,7 +260,7 @@ def _after(state: RoomState, agent: AgentName, reply: Reply) -> RoomState:
     ending, detail = talks.ending(session, reply, to, agent)
     if ending is not None:
         return _ended(state, ending, detail)
-    speaker = session.called or to or talks.following(session.spec, agent)
+    speaker = session.called or to or talks.following(session.agents, agent)
     if to is not None and reply.handoff is not None:
         state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
         session = state.session

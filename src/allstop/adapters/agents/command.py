@@ -53,7 +53,7 @@ class CommandAgent:
         pass
 
     def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
-        text = turn.prompt.text
+        text = turn.prompt.whole
         box = turn.place or Box(home=self._home)
         argv, stdin = self._argv, text.encode(errors="replace")
         if self._prompt == "arg":

@@ -47,7 +47,7 @@ def ask(turn: Turn, agent: str) -> Question | Failed:
     """
     talk = turn.prompt.talk
     system = sendable(talk.system) if talk else ""
-    parts = talk.parts if talk else (Part(text=turn.prompt.text),)
+    parts = talk.parts if talk else (Part(text=turn.prompt.whole),)
     sent = tuple(Part(text=sendable(p.text), keep=p.keep) for p in parts if p.text.strip())
     if not sent:
         return Failed(kind=FailureKind.BAD_REQUEST, message="the prompt is empty")

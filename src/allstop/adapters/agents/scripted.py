@@ -49,7 +49,7 @@ class ScriptedAgent:
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         number = _turns_taken(turn.thread)
-        scene = self._script.turn(number, turn.prompt.text)
+        scene = self._script.turn(number, turn.prompt.whole)
         if scene is None:
             message = f"the script has no turn {number + 1} for this prompt"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)

@@ -1,0 +1,165 @@
+"""Q9: what the input of a long room is billed at, by the price rules of the providers.
+
+Two agents talk for 200 turns through the room pilot itself; what it would send is billed by a
+model of each provider's cache. 1 is one token that was not in a cache. Compared with sending the
+last items only ("strict"), with the provider's own caching and without any. Prints figures;
+asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from allstop.core.moves import Lifetime, Part, Talk, Usage
+from allstop.core.talk import Seat
+from allstop.core.window import FORGETFUL, Memory, Policy, WindowSpec
+from table import Table, envelope
+
+TURNS = 200
+LOOKBACK = 20  # blocks before a mark in which a provider looks for what it knows
+
+
+class Provider(NamedTuple):
+    name: str
+    memory: Memory
+    steps: int = 1  # what is remembered is rounded down to so many tokens
+    automatic: bool = False  # it remembers every front, without marks
+
+
+PROVIDERS = (
+    Provider(
+        "OpenAI to 5.5",
+        Memory(write=1.0, write_hour=None, minutes=5),
+        steps=128,
+        automatic=True,
+    ),
+    Provider("OpenAI 5.6+", Memory(write_hour=None, minutes=30)),
+    Provider("Anthropic, 1,024", Memory()),
+    Provider("Anthropic, 4,096", Memory(least=4096)),
+)
+
+
+def tokens(text: str) -> float:
+    return len(text) / 4
+
+
+class Cache:
+    """What one provider remembers of one agent's prompts."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._known: dict[tuple[str, ...], float] = {}  # fronts, and until when
+
+    def bill(self, talk: Talk, now: float, *, default: bool) -> float:
+        """`default`: marked as the SDKs' own automatism does it, at the end of what is new."""
+        memory = self._provider.memory
+        blocks = [talk.system, *(part.text for part in talk.parts)]
+        sizes = [tokens(block) for block in blocks]
+        marks = self._marks(talk.parts, len(blocks), default=default)
+        if not marks:
+            return sum(sizes)
+        found = self._found(blocks, sizes, marks, now)
+        last = max(marks)
+        front = sum(sizes[:last])
+        whole = sum(sizes)
+        seen = sum(sizes[:found]) // self._provider.steps * self._provider.steps
+        if front < memory.least:
+            return whole
+        is_hour = not default and talk.lifetime is Lifetime.HOUR and memory.write_hour is not None
+        price = memory.write_hour if is_hour else memory.write
+        lasts = 60.0 if is_hour else memory.minutes
+        for mark in marks:
+            if sum(sizes[:mark]) >= memory.least:
+                self._known[tuple(blocks[:mark])] = now + lasts * 60
+        if found:
+            self._known[tuple(blocks[:found])] = now + lasts * 60
+        return seen * memory.read + (front - seen) * (price or 1.0) + (whole - front)
+
+    def _marks(self, parts: tuple[Part, ...], blocks: int, *, default: bool) -> list[int]:
+        if self._provider.automatic:
+            return list(range(1, blocks + 1))
+        if default:
+            return [blocks - 1]  # before the notes of the turn, in its favour
+        kept = [place + 2 for place, part in enumerate(parts) if part.keep]
+        return [1, *kept] if kept else []
+
+    def _found(self, blocks: list[str], sizes: list[float], marks: list[int], now: float) -> int:
+        for mark in sorted(marks, reverse=True):
+            for end in range(mark, max(0, mark - LOOKBACK), -1):
+                if self._known.get(tuple(blocks[:end]), -1.0) >= now:
+                    return end
+        return 0
+
+
+def talked(
+    provider: Provider, *, system: int, message: int, turn_s: float, policy: Policy, mode: str
+) -> float:
+    """The bill of both agents' calls; `mode` is ours, default or none."""
+    chance = random.Random(7)
+    memory = provider.memory if mode == "ours" else FORGETFUL
+    seats = tuple(Seat(agent=name, memory=memory) for name in ("gpt", "claude"))
+    table = Table(
+        seats=seats,
+        goal="g" * (system * 4 - 700),
+        window=WindowSpec(policy=policy),
+        max_turns=10**9,
+        max_tokens=10**12,
+        max_minutes=10**9,
+        soft_turns=0,
+        soft_tokens=0,
+    )
+    caches = {seat.agent: Cache(provider) for seat in seats}
+    bill = 0.0
+    for turn in range(TURNS):
+        move = table.begin()
+        talk = move.prompt.talk
+        now = (table.now - table.run.opened.at).total_seconds()
+        if mode == "none":
+            bill += tokens(move.prompt.whole)
+        else:
+            bill += caches[move.agent].bill(talk, now, default=mode == "default")
+        size = max(20, int(chance.lognormvariate(0, 0.5) * message * 4 * 0.88))
+        text = f"{turn} " + "word " * (size // 5)
+        table.end(_done(text, move.prompt.chars), takes_s=turn_s)
+    return bill
+
+
+def _done(text: str, chars: int):
+    from allstop.core.moves import TurnDone
+
+    return TurnDone(text=envelope(text), usage=Usage(input=chars // 4, output=len(text) // 4))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="only the case of Q9 itself")
+    arguments = parser.parse_args()
+    sizes = (
+        [(2000, 600)] if arguments.quick else [(2000, 600), (400, 150), (2000, 150), (15000, 600)]
+    )
+    gaps = [5.0] if arguments.quick else [5.0, 180.0, 900.0]
+    print("share of the bill: ours / strict with default caching | ours / strict without caching")
+    for system, message in sizes:
+        for turn_s in gaps:
+            span = timedelta(seconds=turn_s)
+            print(f"system {system}, messages {message} tokens, a turn every {span}")
+            for provider in PROVIDERS:
+                case = {"system": system, "message": message, "turn_s": turn_s}
+                ours = talked(provider, **case, policy=Policy.ELASTIC, mode="ours")
+                strict = talked(provider, **case, policy=Policy.STRICT, mode="default")
+                none = talked(provider, **case, policy=Policy.STRICT, mode="none")
+                print(
+                    f"  Q9  {provider.name:18} {ours / strict:5.0%} | {ours / none:5.0%}"
+                    f"   ({ours / 1000:,.0f}k, {strict / 1000:,.0f}k, {none / 1000:,.0f}k tokens)"
+                )
+
+
+if __name__ == "__main__":
+    main()
