@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import fields, replace
 
 from allstop.core import run as runs
-from allstop.core.commands import Command
+from allstop.core.commands import Command, Say, StartSession
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -47,7 +47,7 @@ from allstop.core.moves import (
     on_record,
 )
 from core import boards_by_chance
-from scenarios import SCENARIOS, some_limits
+from scenarios import SCENARIOS, some_limits, some_session
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 JSON = st.recursive(
@@ -78,6 +78,9 @@ SAYINGS = (
     "<promise>PROGRESS: 50% half</promise>",
     "<promise>COMPLETE</promise> or so",
     "\x1b[31mred\x1b[0m",
+    '{"message": "hi"}',
+    '{"message": "hi", "handoff": {"to": "b", "task": "edit"}}',
+    '{"message": "hi", "handoff": {"to": "x", "task": "edit"}, "final": true}',
 )
 
 
@@ -167,6 +170,9 @@ def _next_events(chance, pilot, state, at):
 
 
 def _some_command(chance, state):
+    if hasattr(state.pilot, "session") and chance.random() < 0.6:  # what a room can use
+        start = StartSession(session=some_session(chance, chance.randrange(9), ["a", "b", "c"]))
+        return chance.choice([start, start, Say(text=chance.choice(["hm", "@b go on"]))])
     board = getattr(state.pilot, "board", None)
     if board is not None and chance.random() < 0.9:  # what a board can make something of
         return boards_by_chance.some_command(chance, board)

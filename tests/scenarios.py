@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.run import Pilot
+from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
+from allstop.core.window import Memory
 from allstop.pilots.board import BoardPilot
 from allstop.pilots.merge import MergePilot
+from allstop.pilots.room import RoomPilot
 from allstop.pilots.task import TaskPilot
 from fleet_pilot import FleetPilot
 
@@ -91,11 +94,46 @@ def some_checks(chance: Random) -> list[Spec]:
     ]
 
 
+def room_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    return {"thread": name}
+
+
+def some_session(chance: Random, number: int, agents: Sequence[str]) -> SessionSpec:
+    """A session that can be had, with guards that may be reached."""
+    table = chance.sample(list(agents), chance.randint(1, len(agents)))
+    return SessionSpec(
+        id=f"s{number}",
+        mode=chance.choice(list(TalkMode)),
+        goal=chance.choice(["a tale", "bread " * 200]),
+        seats=tuple(
+            Seat(
+                agent=agent,
+                max_tokens=TOKENS_A_TURN,
+                turn_s=chance.choice([60.0, 900.0]),
+                idle_s=chance.choice([60.0, 600.0]),
+                memory=Memory(),
+            )
+            for agent in table
+        ),
+        first=chance.choice(table),
+        max_rounds=chance.randint(1, 6),
+        respect_final=chance.random() < 0.3,
+        guards=Guards(
+            soft_turns=chance.choice([0, 2, 25]),
+            max_turns=chance.choice([3, 12, 40]),
+            max_tokens=chance.choice([200, 1000, 10_000]),
+            max_minutes=chance.choice([1.0, 20.0, 300.0]),
+            pause_in_circles=chance.random() < 0.2,
+        ),
+    )
+
+
 SCENARIOS: Mapping[str, Scenario] = {
     "board": Scenario(BoardPilot(), board_spec),
     "merge": Scenario(MergePilot(), merge_spec),
     "task": Scenario(TaskPilot(), task_spec),
     "fleet": Scenario(FleetPilot(), fleet_spec),
+    "room": Scenario(RoomPilot(), room_spec),
 }
 
 

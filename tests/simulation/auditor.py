@@ -4,7 +4,7 @@ import anyio
 
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.commands import Abort, Allstop, Permit
+from allstop.core.commands import Abort, Allstop, Interrupt, Permit
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -14,6 +14,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Stopped,
     ThreadOpened,
 )
 from allstop.core.helm import Helm, Hold
@@ -154,7 +155,9 @@ class Auditor:
         self.states[run] = runs.evolve(self._pilots[before.opened.kind], before, event)
         if self.boards is not None and before.opened.kind == "board":
             self.boards.check_after(run, self.states[run])
-        if isinstance(event, Commanded) and isinstance(event.command, Allstop | Abort):
+        if before.opened.kind == "room":
+            check_room(run, before, event, self.states[run])
+        if isinstance(event, Commanded) and isinstance(event.command, Allstop | Abort | Interrupt):
             self._stopped_at[run] = anyio.current_time()
         if self.states[run].hold is not before.hold:
             self._braked_at[run] = anyio.current_time()
@@ -237,6 +240,24 @@ class Auditor:
             for item in event.items:
                 said_at = float(item.text.rpartition(" at ")[2]) if " at " in item.text else 0.0
                 rule(said_at <= self.cut_since(run) + GRACE_S, "late words are dropped", run, item)
+
+
+def check_room(run, before, event, after):
+    """Nobody is asked without a session, and every stop has ended the one there was."""
+    if isinstance(event, MoveStarted):
+        rule(before.pilot.session is not None, "somebody has asked for it", run)
+    stops = isinstance(event, Stopped) or (
+        isinstance(event, Commanded) and isinstance(event.command, Allstop | Interrupt)
+    )
+    if stops and before.closed is None:
+        rule(after.pilot.session is None, "a stop ends the session", run)
+    if before.pilot.session is None and isinstance(event, MoveEnded):
+        rule(after.pilot.talk == before.pilot.talk, "nothing is posted after a stop", run)
+    session = after.pilot.session
+    if session is not None:
+        guards = session.spec.guards
+        rule(session.turns < guards.max_turns, "turns are capped", run)
+        rule(session.tokens < guards.max_tokens, "tokens are capped", run)
 
 
 def kinds_of(entries, run):

@@ -26,6 +26,16 @@ SIGNALS = (
     *["<promise>PENDING: which one?</promise>"] * 2,
     "<promise>BLOCKED: no key</promise>",
 )
+ENVELOPES = (
+    *['{"message": "Let us go on."}', '{"message": "Another thought."}'] * 2,
+    *(
+        f'{{"message": "Over to you.", "handoff": {{"to": "{name}", "task": "edit"}}}}'
+        for name in ("anna", "ben", "cleo", "nobody")
+    ),
+    '{"message": "Done.", "final": true}',
+    "no envelope at all",
+    " ",
+)
 FAILURES = (
     *[FailureKind.NETWORK, FailureKind.RATE_LIMITED, FailureKind.OVERLOADED] * 3,
     FailureKind.USAGE_LIMITED,
@@ -99,7 +109,8 @@ class MoodyAgent:
     def _reply(self, turn):
         tokens = self._chance.randint(0, turn.max_tokens)
         used = Usage(input=tokens // 2, output=tokens - tokens // 2)
-        return TurnDone(text=self._chance.choice(SIGNALS), thread=turn.thread or "t", usage=used)
+        sayings = SIGNALS if turn.prompt.talk is None else ENVELOPES
+        return TurnDone(text=self._chance.choice(sayings), thread=turn.thread or "t", usage=used)
 
     async def _sleep(self, turn, seconds):
         await anyio.sleep(seconds)

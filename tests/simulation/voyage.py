@@ -18,12 +18,14 @@ from allstop.core.commands import (
     Allstop,
     Answer,
     Freeze,
+    Interrupt,
     Pause,
     Permit,
     Raise,
     Resume,
     Retry,
     Say,
+    StartSession,
     Thaw,
 )
 from allstop.core.helm import Hold
@@ -34,7 +36,7 @@ from allstop.engines.local import HALT_S, LocalEngine, say
 from allstop.loop.hands import Hands
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.clock import LoopClock
-from scenarios import SCENARIOS, some_limits
+from scenarios import SCENARIOS, some_limits, some_session
 from simulation import boards
 from simulation.auditor import GRACE_S, Auditor, rule
 from simulation.crew import (
@@ -49,7 +51,7 @@ from simulation.scheduling import run_seeded
 from simulation.store import DeadError, Disk, Faults, Port
 
 AGENTS = ("anna", "ben", "cleo")
-ROOTS = ("board", "board", "fleet", "task")
+ROOTS = ("board", "board", "fleet", "task", "room")
 """What people open; merges are opened by boards."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()
@@ -148,6 +150,7 @@ class Voyage:
         self.processes = []
         self._folds = {}
         self.opened = 0
+        self.sessions = 0
         self.started = 0
         self.stops_waiting = []  # since when
         self._is_stormy = False
@@ -235,6 +238,23 @@ class Voyage:
             await engine.open(name, kind, spec, limits=some_limits(self.chance))
         if kind == "board" and name in self.auditor.states:
             await self._command(name, boards.first_tasks(self.chance, name))
+        if kind == "room" and name in self.auditor.states:
+            await self._start_session(name)
+
+    async def _start_session(self, run):
+        self.sessions += 1
+        session = some_session(self.chance, self.sessions, AGENTS)
+        await self._command(run, Resume())
+        await self._command(run, StartSession(session=session, instead=self.chance.random() < 0.1))
+
+    async def _tell_a_room(self):
+        known = [r for r in self.auditor.open_runs() if self._kind(r) == "room"]
+        if known:
+            run = self.chance.choice(known)
+            said = self.chance.choice([Say(text="@ben and you?"), Say(text="hm"), Interrupt()])
+            await (
+                self._start_session(run) if self.chance.random() < 0.5 else self._command(run, said)
+            )
 
     async def _say_something(self):
         run = self._some_run()
@@ -317,6 +337,7 @@ class Voyage:
     ACTS = (
         *[_say_something] * 9,
         *[_tell_a_board] * 9,
+        *[_tell_a_room] * 4,
         *[_say_to_all] * 2,
         *[_resume_everything] * 5,
         *[_permit] * 2,
@@ -438,6 +459,8 @@ class Voyage:
         if state.opened.kind == "board":
             for command in boards.finishing(run, state):
                 await self._command(run, command)
+        if state.opened.kind == "room":
+            await self._command(run, Abort() if state.pilot.session is None else Say(text="go on"))
         await self._command(run, Answer(text="both"))
         for ask in state.asks:
             await self._command(run, Permit(ask=ask, allow=True))

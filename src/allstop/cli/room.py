@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -84,12 +86,11 @@ async def talk(house: House, asked: Asked, *, as_json: bool = False) -> int:
 
     from allstop.app.parlour import parlour
     from allstop.app.rooms import read
-    from allstop.cli.room_screen import make_room_screen
 
     async with parlour(house, asked.thread) as place:
         found = await read(house, asked.thread)
         sitting = _Sitting(house, place, found)
-        with make_room_screen(as_json=as_json) as screen:
+        with _screen(as_json=as_json) as screen:
             sitting.screen = screen
             place.engine.view(lambda run_id, live: screen.live(live))
             async with anyio.create_task_group() as group:
@@ -101,6 +102,18 @@ async def talk(house: House, asked: Asked, *, as_json: bool = False) -> int:
                 group.cancel_scope.cancel()
             await sitting.catch_up()
             return sitting.exit_code()
+
+
+def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
+    from allstop.cli.room_screen import JsonRoomScreen, PlainRoomScreen
+
+    if as_json:
+        return JsonRoomScreen()
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from allstop.cli.room_terminal import TerminalRoomScreen
+
+        return TerminalRoomScreen()
+    return PlainRoomScreen()
 
 
 class _Sitting:

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Protocol
@@ -41,16 +41,6 @@ class RoomScreen(Protocol):
     def standing(self, room: RoomState) -> None: ...
     def note(self, text: str) -> None: ...
     def typed(self) -> AsyncIterator[str]: ...
-
-
-def make_room_screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
-    if as_json:
-        return JsonRoomScreen()
-    if sys.stdout.isatty() and sys.stdin.isatty():
-        from allstop.cli.room_terminal import TerminalRoomScreen
-
-        return TerminalRoomScreen()
-    return PlainRoomScreen()
 
 
 class PlainRoomScreen:

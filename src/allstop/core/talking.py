@@ -96,6 +96,15 @@ class RoomState(Struct, frozen=True, gc=False, kw_only=True):
     news: tuple[Notice, ...] = ()  # what the room says on account of the last event
 
 
+def refusal(spec: SessionSpec) -> str:
+    """Why a session can't be; "" if it can."""
+    if len(set(spec.agents)) < len(spec.seats):
+        return "an agent sits there twice"
+    if spec.first not in spec.agents:
+        return f"{spec.first!r}, who should begin, is not in the room"
+    return ""
+
+
 def rounds(spec: SessionSpec) -> int | None:
     """After how many it ends by itself."""
     match spec.mode:

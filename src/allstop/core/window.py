@@ -69,7 +69,7 @@ def newest(parts: tuple[Part, ...], most: int, most_chars: int) -> tuple[Part, .
     """As many of the last ones as fit, and the very last in any case."""
     kept = 1
     chars = len(parts[-1].text) if parts else 0
-    for each in reversed(parts[-most:-1]):
+    for each in reversed(parts[-max(most, 1) : -1]):
         chars += len(each.text)
         if chars > most_chars:
             break
@@ -136,8 +136,8 @@ def is_worth(
     if kept is Lifetime.NONE:
         return False
     write = memory.write if kept is Lifetime.MINUTES else (memory.write_hour or memory.write)
-    most = min(spec.items_max, max(spec.items, spec.tokens_max / max(item, 1.0)))
-    cost, calls, count, seen = 0.0, 0, float(spec.items), 0.0
+    most = max(spec.items, min(spec.items_max, spec.tokens_max / max(item, 1.0)))
+    cost, calls, count = 0.0, 0, float(spec.items)
     seen = front if front >= memory.least else 0.0  # the system's own part outlives a cut
     while count <= most:
         whole = front + count * item

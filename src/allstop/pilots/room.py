@@ -177,10 +177,12 @@ def _memory(spec: SessionSpec, agent: AgentName) -> windows.Memory:
 
 def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     spec = start.session
+    if refusal := talks.refusal(spec):
+        return _with(state, NoticeKind.WARNING, f"{spec.id} was not started: {refusal}.")
     if state.session is not None:
         if not start.instead:
             text = f"A session is active: {spec.id} was not started."
-            return replace(state, news=(Notice(kind=NoticeKind.WARNING, text=text),))
+            return _with(state, NoticeKind.WARNING, text)
         state = _ended(state, Ending.INTERRUPTED)
     is_chat = spec.mode is TalkMode.SINGLE
     window = state.talk if is_chat else Window()
@@ -287,10 +289,10 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     took_s = 0.0 if lost else seconds_in(at - session.began)
     session = talks.lost(session, failed.usage, took_s)
     state = replace(state, session=session)
+    if guard := talks.hard_guard(session, session.speaker):
+        return _ended(state, Ending.EMERGENCY_CAP, guard)
     if is_ours:
         return state
-    if session.seconds_left <= 0:
-        return _ended(state, Ending.EMERGENCY_CAP, talks.minutes_guard(session.spec))
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
         f": {one_line(failed.message, 300)}" if failed.message else ""
     )
