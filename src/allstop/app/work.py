@@ -38,10 +38,11 @@ async def workshop(
     settings = house.settings
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
     hired = crew.hire(house, launcher, agents)
+    trees = await workspaces(house, launcher)
     hands = Hands(
         hired,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
-        workspaces=await workspaces(house, launcher),
+        workspaces=trees,
         launcher=launcher,
     )
     engine = LocalEngine(
@@ -57,6 +58,7 @@ async def workshop(
         async with engine.serving():
             yield Workshop(engine, launcher)
     finally:
+        trees.close()
         for agent in hired.values():
             await agent.close()
 

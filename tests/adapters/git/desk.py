@@ -93,7 +93,8 @@ class Desk:
         return result
 
 
-async def desk_at(root, tmp_path, **how):
+async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
+    """`around` is put around the launcher of what isn't the agent's."""
     launcher = await make_launcher("auto", tmp_path / "live")
     assert launcher.isolation.boxed, launcher.isolation.hint
     repository = Repository(root)
@@ -103,7 +104,7 @@ async def desk_at(root, tmp_path, **how):
     workspaces = GitWorkspaces(
         repository,
         folder,
-        launcher=launcher,
+        launcher=around(launcher),
         box=Box(home=""),
         stores=await repository.object_stores(),
         **how,

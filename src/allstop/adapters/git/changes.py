@@ -120,13 +120,13 @@ async def _texts(repository: Repository, raws: Sequence[Raw]) -> dict[str, bytes
 
 
 async def _small(repository: Repository, blobs: Sequence[str]) -> list[str]:
-    out = await repository.output("cat-file", "--batch-check", stdin=_lines(blobs))
     chosen, total = [], 0
-    for line in out.decode().splitlines():
-        name, kind, *size = line.split()
-        if kind == "blob" and int(size[0]) <= min(MOST_FILE_BYTES, MOST_BYTES - total):
-            chosen.append(name)
-            total += int(size[0])
+    for about in await repository.looked_up(*blobs):
+        if about is None or about.kind != "blob":
+            continue
+        if about.size_bytes <= min(MOST_FILE_BYTES, MOST_BYTES - total):
+            chosen.append(about.name)
+            total += about.size_bytes
     return chosen
 
 

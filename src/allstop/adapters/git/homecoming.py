@@ -4,17 +4,133 @@ from __future__ import annotations
 
 import os
 import re
-from typing import IO
+import tempfile
+from pathlib import Path
+from typing import IO, NamedTuple
 
-from allstop.adapters.git.names import is_commit_name
+import anyio
+
+from allstop.adapters.git.boxes import Boxes
+from allstop.adapters.git.making import Making
+from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
-from allstop.core.moves import Change
+from allstop.adapters.git.scripts import KEEP, not_work
+from allstop.adapters.git.stillness import print_of
+from allstop.adapters.git.together import both
+from allstop.adapters.git.trees import Meta, Tree
+from allstop.core.moves import Change, Failed, FailureKind
 
 LOOSE_BELOW = 100
 """Objects of a smaller pack are kept one by one, as git itself does: packs would pile up."""
 
 
 _WORD = re.compile(rb"^(head [0-9a-f]+|size [0-9]+)$", re.MULTILINE)
+
+
+MOST_BYTES = 4 * 1024**3
+"""More than this is not taken from a workspace."""
+
+IN_MEMORY = 1024**2
+"""What has more bytes is written to a file while it comes."""
+
+
+MOST_KNOWN = 100
+
+
+class _Known(NamedTuple):
+    """What a workspace had when it was last looked at."""
+
+    meta: Meta
+    change: Change
+    print: bytes | None = None  # of its files, where nothing had come since the look before
+
+
+class Homecoming:
+    def __init__(
+        self,
+        repository: Repository,
+        boxes: Boxes,
+        making: Making,
+        *,
+        folder: Path,
+        disk_mb: int | None,
+    ) -> None:
+        """`folder` is where a file may be; `disk_mb` the most that a workspace may hold."""
+        self._repository = repository
+        self._boxes = boxes
+        self._making = making
+        self._folder = folder
+        self._disk_mb = disk_mb
+        self._known: dict[str, _Known] = {}  # the workspaces that were looked at last
+
+    async def bring(self, tree: Tree, workspace: str, label: str) -> Change | Failed:
+        """Commit what is left, and take what is new into the user's repository.
+
+        Where nothing was touched since nothing had come, nothing has to be asked. And where nothing
+        came, nothing has to be looked through again: the ref has kept all of it.
+
+        Raises:
+            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be had.
+        """
+        meta = tree.meta()
+        assert meta is not None, "a workspace is opened before work is brought home"
+        tip = await self._repository.commit(tip_ref(workspace))
+        known = self._known.get(workspace)
+        if known and (known.meta, known.change.head) != (meta, tip):
+            known = None
+        seen = await self._print_of(tree) if known else None
+        if known and seen and seen == known.print:
+            return known.change
+        told = await self._received(tree, meta, workspace, tip, label)
+        if told.size_kb:
+            return self._too_big(told.size_kb)
+        if known and told.head == tip:
+            return self._remembered(workspace, known._replace(print=seen))
+        change = await stock_take(self._repository, meta.base, told.head)
+        if told.head != tip:
+            await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
+        return self._remembered(workspace, _Known(meta, change))
+
+    async def _print_of(self, tree: Tree) -> bytes | None:
+        """Without a box, somebody may still be at work in there."""
+        return await anyio.to_thread.run_sync(print_of, tree) if self._boxes.are_real else None
+
+    def _remembered(self, workspace: str, known: _Known) -> Change:
+        self._known.pop(workspace, None)
+        self._known[workspace] = known
+        if len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return known.change
+
+    async def _received(
+        self, tree: Tree, meta: Meta, workspace: str, tip: str | None, label: str
+    ) -> Told:
+        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MOST_BYTES
+        with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(self._folder)) as spool:
+            await self._boxes.receive(
+                self._making.place(tree, meta), label, KEEP,
+                meta.base, tip or "", f"Work on {folder_name(workspace)}",
+                str((self._disk_mb or 0) * 1024), *not_work(meta.excluded),
+                write=spool.write, most_bytes=most_bytes,
+            )  # fmt: skip
+            return await self._taken_in(spool, tip, tree)
+
+    async def _taken_in(self, spool: IO[bytes], tip: str | None, tree: Tree) -> Told:
+        """What git refuses is remembered: that workspace is not taken up as it is."""
+        try:
+            told = Told(spool)
+            if told.head != tip and not told.size_kb:
+                await take_in(self._repository, spool, told.pack_at)
+        except GitError:
+            tree.refused.touch()
+            raise
+        return told
+
+    def _too_big(self, size_kb: int) -> Failed:
+        return Failed(
+            kind=FailureKind.BAD_REQUEST,
+            message=f"the workspace holds {size_kb // 1024:,} MB, and may hold {self._disk_mb:,} MB",
+        )
 
 
 class Told:
@@ -64,13 +180,12 @@ async def stock_take(repository: Repository, base: str, head: str) -> Change:
     Raises:
         GitError: something is missing, or `head` is no commit.
     """
-    listed = await repository.output(
-        "rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"
+    listed, files = await both(
+        repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),
+        changed_files(repository, base, head),
     )
     commits = sum(1 for line in listed.splitlines() if b" " not in line)
-    return Change(
-        head=head, commits=commits, files=len(await changed_files(repository, base, head))
-    )
+    return Change(head=head, commits=commits, files=len(files))
 
 
 async def changed_files(repository: Repository, base: str, head: str) -> list[str]:

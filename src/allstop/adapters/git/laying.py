@@ -64,19 +64,20 @@ def config_of(commit: str) -> str:
     return CONFIG.format(version=int(is_long)) + (SHA256 if is_long else "")
 
 
-def lay_skeleton(
-    folder: Path, *, head: str, commit: str, stores: Sequence[str], exclude: Sequence[str] = ()
-) -> None:
-    """A git folder without templates: four files instead of a dozen programs and hooks."""
-    for name in ("objects/info", "objects/pack", "refs/heads", "info"):
-        (folder / name).mkdir(parents=True)
-    (folder / "HEAD").write_text(f"{head}\n", encoding="utf-8")
-    (folder / "config").write_text(config_of(commit), encoding="utf-8")
-    if stores:
-        (folder / "objects/info/alternates").write_bytes(os.fsencode(alternates_of(stores)))
-    if exclude:
-        lines = "".join(f"{ignore_line(path)}\n" for path in exclude)
+def lay_excludes(folder: Path, paths: Sequence[str]) -> None:
+    """What git is not to see in the clone, as a part of its git folder."""
+    if paths:
+        (folder / "info").mkdir(parents=True)
+        lines = "".join(f"{ignore_line(path)}\n" for path in paths)
         (folder / "info/exclude").write_bytes(os.fsencode(lines))
+
+
+def lay_shallow(folder: Path, common_dir: Path) -> None:
+    """Where the user's own history ends, the clone's does."""
+    shallow = common_dir / "shallow"
+    if shallow.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "shallow").write_bytes(shallow.read_bytes())
 
 
 def alternates_of(stores: Sequence[str]) -> str:

@@ -78,9 +78,9 @@ class Making:
                 raise
             self._may_borrow = False  # objects that the box's user can't read, or not all of them
             made = replace(made, borrows=False)
-            tree.empty()
+            await anyio.to_thread.run_sync(tree.empty)
             missing = await self._fill(tree, commit, workspace, label, plan, made)
-        remove_tree(tree.making)
+        await anyio.to_thread.run_sync(remove_tree, tree.making)
         lost = [f"submodule {path} can't be checked out here" for path in missing]
         made = replace(made, notes=(*made.notes, *lost))
         await self._set_up(tree, made, label, port)
@@ -116,40 +116,30 @@ class Making:
         self, tree: Tree, commit: str, workspace: str, label: str, plan: laying.Plan, made: Made
     ) -> list[str]:
         """Paths of submodules that could not be had."""
-        lay = tree.making / "lay"
-        laying.lay_skeleton(
-            lay / "git",
-            head=f"ref: refs/heads/allstop/{folder_name(workspace)}",
-            commit=commit,
-            stores=self._seen(self._stores) if made.borrows else (),
-            exclude=made.excluded,
-        )
-        await self._lay_history(lay, commit, made)
-        laying.lay_copies(self._repository.root, plan.copies, lay / "copy")
-        for link in self._shown():
-            (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
-        words: list[str] = []
-        for number, submodule in enumerate(plan.submodules):
-            seen = self._seen((*self._stores, *made.stores))[len(self._stores) + number]
-            folder = f"submodule-{number}"
-            laying.lay_skeleton(
-                lay / folder, head=submodule.commit, commit=submodule.commit, stores=[seen]
-            )
-            words += [folder, submodule.commit, submodule.path]
+        await self._lay(tree.making / "lay", commit, plan, made)
         place = replace(
             self.place(tree, Meta(base="", target="", stores=made.stores)),
             home=str(tree.making),
             read=(),  # shown now, their parents would be made by somebody else than the box's user
         )
-        said = await self._boxes.run(place, label, MAKE, commit, *words)
+        stores = self._seen((*self._stores, *made.stores))
+        own, others = stores[: len(self._stores)], stores[len(self._stores) :]
+        alternates = laying.alternates_of(own) if made.borrows else ""
+        words = [commit, f"allstop/{folder_name(workspace)}", laying.config_of(commit), alternates]
+        for submodule, store in zip(plan.submodules, others, strict=True):
+            words += [submodule.path, submodule.commit, laying.alternates_of([store])]
+        said = await self._boxes.run(place, label, MAKE, *words)
         return said.splitlines()
 
-    async def _lay_history(self, lay: Path, commit: str, made: Made) -> None:
-        shallow = await self._repository.common_dir() / "shallow"
-        if shallow.is_file():
-            (lay / "git" / "shallow").write_bytes(shallow.read_bytes())
+    async def _lay(self, lay: Path, commit: str, plan: laying.Plan, made: Made) -> None:
+        """Only what there is: mostly nothing."""
+        laying.lay_excludes(lay / "git", made.excluded)
+        laying.lay_shallow(lay / "git", await self._repository.common_dir())
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)
+        laying.lay_copies(self._repository.root, plan.copies, lay / "copy")
+        for link in self._shown():
+            (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
 
     async def _set_up(self, tree: Tree, made: Made, label: str, port: int) -> None:
         if not self._setup:

@@ -8,26 +8,14 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, NamedTuple, TypedDict
+from typing import IO, NamedTuple
 
 import anyio
 
-from allstop.adapters.git.names import branch_ref
+from allstop.adapters.git.asking import Asking
+from allstop.adapters.git.commands import Done, environment, run_git
+from allstop.adapters.git.names import branch_ref, is_commit_name
 from allstop.core.errors import AllstopError
-
-_QUIET = (
-    "--no-optional-locks",
-    "--no-replace-objects",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.quotePath=false",
-    "-c", "gc.auto=0",
-    "-c", "maintenance.auto=false",
-    "-c", "submodule.recurse=false",
-    "-c", "merge.autoStash=false",
-    "-c", "advice.detachedHead=false",
-)  # fmt: skip
-"""Reading somebody's commits must run nothing and tidy nothing up."""
 
 OLDEST = (2, 38)
 STALE_S = 5.0
@@ -37,10 +25,10 @@ class GitError(AllstopError):
     """Git refused."""
 
 
-class Done(NamedTuple):
-    code: int
-    out: bytes
-    said: str
+class About(NamedTuple):
+    name: str
+    kind: str
+    size_bytes: int
 
 
 class Repository:
@@ -49,6 +37,11 @@ class Repository:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._common: Path | None = None
+        self._asking = Asking(root)
+
+    def close(self) -> None:
+        """Keep no program running; it can be used all the same."""
+        self._asking.close()
 
     async def run(
         self,
@@ -58,14 +51,7 @@ class Repository:
         env: Mapping[str, str] | None = None,
     ) -> Done:
         """Whatever its exit code is."""
-        done = await anyio.run_process(
-            ["git", *_QUIET, *arguments],
-            cwd=cwd or self.root,
-            env={**_environment(), **(env or {})},
-            check=False,
-            **_fed(stdin),
-        )
-        return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace").strip())
+        return await run_git(arguments, stdin=stdin, cwd=cwd or self.root, env=env)
 
     async def output(
         self,
@@ -93,27 +79,35 @@ class Repository:
     async def pack(self, into: Path, commit: str, *without: str) -> None:
         """Write all that a commit needs, but for what these others have."""
         wanted = "".join(f"{line}\n" for line in (commit, *(f"^{other}" for other in without)))
+        into.parent.mkdir(parents=True, exist_ok=True)
         with into.open("xb") as file:
-            done = await anyio.run_process(
-                ["git", *_QUIET, "pack-objects", "-q", "--revs", "--thin", "--stdout"],
+            done = await run_git(
+                ("pack-objects", "-q", "--revs", "--thin", "--stdout"),
                 cwd=self.root,
-                env=_environment(),
-                check=False,
-                input=wanted.encode(),
+                stdin=wanted.encode(),
                 stdout=file,
             )
-        if done.returncode != 0:
-            raise GitError(f"git pack-objects: {done.stderr.decode(errors='replace').strip()}")
+        if done.code != 0:
+            raise refused("pack-objects", done)
 
     async def named(self, *revisions: str) -> tuple[str | None, ...]:
         """The objects that these revisions name, in one go; None where there is none."""
-        lines = "".join(f"{revision}\n" for revision in revisions)
-        assert lines.count("\n") == len(revisions), "revisions are single lines"
-        told = await self.git("cat-file", "--batch-check=%(objectname)", stdin=lines.encode())
-        return tuple(
-            None if line.endswith((" missing", " ambiguous")) else line
-            for line in told.splitlines()
-        )
+        found = await self.looked_up(*revisions)
+        return tuple(about.name if about else None for about in found)
+
+    async def looked_up(self, *revisions: str) -> tuple[About | None, ...]:
+        """What git knows of the objects that these revisions name.
+
+        Raises:
+            GitError: the repository can't be read.
+        """
+        assert not any("\n" in revision for revision in revisions), "revisions are single lines"
+        told = await self._asking.ask(revisions)
+        if told is None:
+            lines = "".join(f"{revision}\n" for revision in revisions)
+            out = await self.output("cat-file", "--batch-check", stdin=os.fsencode(lines))
+            told = out.decode(errors="replace").split("\n")[: len(revisions)]
+        return tuple(_about(line) for line in told)
 
     async def commit(self, revision: str) -> str | None:
         """The commit a revision names, if it does."""
@@ -225,15 +219,11 @@ def _is_removed(lock: Path) -> bool:
     return True
 
 
-class _Fed(TypedDict, total=False):
-    input: bytes
-    stdin: int | IO[bytes]
-
-
-def _fed(stdin: bytes | IO[bytes]) -> _Fed:
-    if not isinstance(stdin, bytes):
-        return {"stdin": stdin}
-    return {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
+def _about(line: str) -> About | None:
+    """None where git says that it is missing, or could be several."""
+    name, _, rest = line.partition(" ")
+    kind, _, size = rest.partition(" ")
+    return About(name, kind, int(size)) if size.isdigit() and is_commit_name(name) else None
 
 
 def _borrowed(store: Path) -> list[Path]:
@@ -245,18 +235,12 @@ def _borrowed(store: Path) -> list[Path]:
     return [Path(os.path.normpath(store / path)) for path in paths]
 
 
-def _environment() -> dict[str, str]:
-    """The user's own, without what would point git at another repository or ask questions."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-
-
 def find_root(start: Path) -> Path | None:
     """The top of the work tree that `start` lies in."""
     done = subprocess.run(
         ["git", "rev-parse", "--show-toplevel"],
         cwd=start,
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         check=False,
     )
@@ -268,7 +252,7 @@ def checked_out_branch(root: Path) -> str | None:
     done = subprocess.run(
         ["git", "symbolic-ref", "--quiet", "HEAD"],
         cwd=root,
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         check=False,
     )

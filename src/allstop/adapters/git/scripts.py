@@ -24,15 +24,24 @@ git() {{
 MAKE = (
     _START
     + """
-commit=$1; shift
+commit=$1 branch=$2 config=$3 alternates=$4; shift 4
 lay=$HOME/lay
-cp -R "$lay/git" .git
+
+lay_git() {
+  mkdir -p -- "$1/objects/info" "$1/objects/pack" "$1/refs/heads" "$1/info"
+  printf '%s\\n' "$2" >"$1/HEAD"
+  printf '%s' "$config" >"$1/config"
+  if [ -n "$3" ]; then printf '%s' "$3" >"$1/objects/info/alternates"; fi
+}
+
+lay_git .git "ref: refs/heads/$branch" "$alternates"
+printf '%s refs/heads/%s\\n' "$commit" "$branch" >.git/packed-refs
+if [ -d "$lay/git" ]; then cp -R "$lay/git/." .git; fi
 if [ -f "$lay/pack" ]; then git index-pack --stdin --fix-thin <"$lay/pack" >/dev/null; fi
-git reset -q --hard "$commit"
+git read-tree --reset -u "$commit"
 while [ $# -gt 0 ]; do
-  mkdir -p -- "$3"
-  cp -R "$lay/$1" "$3/.git"
-  (cd "./$3" && git reset -q --hard "$2") || { rm -rf "$3/.git"; echo "$3"; }
+  lay_git "./$1/.git" "$2" "$3"
+  (cd "./$1" && git read-tree --reset -u "$2") || { rm -rf "./$1/.git"; echo "$1"; }
   shift 3
 done
 if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
@@ -40,7 +49,11 @@ if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
 )
 """Take the commit, with what the host has laid ready. Prints submodules that can't be had.
 
-Arguments: the commit, then for each submodule its folder in the lay, its commit and its path.
+A git folder is made of what it needs, without templates and logs: making files is most of what a
+clone of a small repository costs.
+
+Arguments: the commit, its branch, git's settings and the stores it borrows from; then for each
+submodule its path, its commit and the store that has it.
 """
 
 _TREE = """
@@ -144,13 +157,27 @@ size() {
   du -sk "$@" . 2>/dev/null | cut -f1
 }
 
-rm -f .git/index.lock .git/HEAD.lock
+clean_head() {
+  [ ! -f .git/MERGE_HEAD ] || return 0
+  said=$(git --no-optional-locks status --porcelain=v2 --branch --untracked-files=normal \\
+    --ignore-submodules=none -- . "$@" 2>/dev/null) || return 0
+  case "$said" in *"
+"[!#]*) return 0 ;; esac
+  said=${said#"# branch.oid "}
+  said=${said%%[!0-9a-f]*}
+  echo "$said"
+}
+
+for lock in .git/index.lock .git/HEAD.lock; do [ ! -f "$lock" ] || rm -f "$lock"; done
 if [ "$most_kb" -gt 0 ]; then
   size_kb=$(size "$@")
   if [ "$size_kb" -gt "$most_kb" ]; then printf 'size %s\\n\\n' "$size_kb"; exit 0; fi
 fi
-is_unresolved || commit_leftovers "$@"
-head=$(git rev-parse --verify 'HEAD^{commit}')
+head=$(clean_head "$@")
+if [ -z "$head" ]; then
+  is_unresolved || commit_leftovers "$@"
+  head=$(git rev-parse --verify 'HEAD^{commit}')
+fi
 printf 'head %s\\n\\n' "$head"
 if [ "$head" != "$tip" ]; then
   { echo "$head"; echo "^$base"
@@ -160,6 +187,8 @@ fi
 """
 )
 """What was left uncommitted is the agent's work too; a merge with open conflicts is not.
+
+Mostly nothing was left, and one `git status` says both that and the commit.
 
 Prints `head` and the commit, an empty line, and a pack of what is new.
 """

@@ -116,7 +116,7 @@ class Resuming:
         """From the work that came home, or from the base where none did."""
         commit = await self._repository.commit(tip_ref(workspace)) or meta.base
         extras = laying.Extras(*await self._repository.named(*laying.extras_of(commit)))
-        tree.make_anew()
+        await anyio.to_thread.run_sync(tree.make_anew)
         made = await self._making.make(
             tree, commit, workspace, label, extras=extras, port=meta.port
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -28,11 +29,36 @@ FIRST_PORT, PORTS = 41_000, 20
 """Each workspace has so many ports of its own, from the first one on."""
 
 
-def free_port(workspaces: Path, promised: Collection[int] = ()) -> int:
-    """The first of a range that no other workspace has, or will have once it is made."""
-    metas = (Tree(folder).meta() for folder in workspaces.iterdir() if folder.is_dir())
-    taken = {*promised, *(meta.port for meta in metas if meta is not None)}
-    return next(port for port in range(FIRST_PORT, 65_000, PORTS) if port not in taken)
+class Ports:
+    """Which ranges are free. A workspace keeps its own, so each is read only once."""
+
+    def __init__(self, workspaces: Path) -> None:
+        self._workspaces = workspaces
+        self._promised: set[int] = set()  # of workspaces that are being made here
+        self._taken: dict[tuple[str, int], int] = {}  # by name and by which folder of that name
+
+    @contextmanager
+    def promised(self) -> Iterator[int]:
+        """The first of a range that no other workspace has, until it is written down; 0 for none."""
+        taken = self._promised | self._written_down()
+        free = next((port for port in range(FIRST_PORT, 65_000, PORTS) if port not in taken), 0)
+        self._promised.add(free)
+        try:
+            yield free
+        finally:
+            self._promised.discard(free)
+
+    def _written_down(self) -> set[int]:
+        with os.scandir(self._workspaces) as entries:
+            here = {(entry.name, entry.inode()): entry.path for entry in entries if entry.is_dir()}
+        ports = ((key, self._taken.get(key) or _port_of(path)) for key, path in here.items())
+        self._taken = {key: port for key, port in ports if port}
+        return set(self._taken.values())
+
+
+def _port_of(folder: str) -> int:
+    meta = Tree(Path(folder)).meta()
+    return meta.port if meta else 0
 
 
 class Tree:

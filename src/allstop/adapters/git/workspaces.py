@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import anyio
 from msgspec.structs import replace
@@ -13,15 +12,14 @@ from msgspec.structs import replace
 from allstop.adapters.git import landing, merging
 from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
-from allstop.adapters.git.homecoming import Told, stock_take, take_in
+from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
 from allstop.adapters.git.making import Making
 from allstop.adapters.git.names import base_ref, branch_ref, folder_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
-from allstop.adapters.git.scripts import KEEP, not_work
 from allstop.adapters.git.taking_up import Resuming
 from allstop.adapters.git.together import both
-from allstop.adapters.git.trees import Meta, Tree, free_port
+from allstop.adapters.git.trees import Meta, Ports, Tree
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
@@ -33,9 +31,6 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.ports import Box, Candidate, FileChange, Launcher
-
-MOST_BYTES = 4 * 1024**3
-"""More than this is not taken from a workspace."""
 
 
 class _Start(NamedTuple):
@@ -68,8 +63,7 @@ class GitWorkspaces:
         self._repository = repository
         self._folder = folder
         self._boxes = Boxes(launcher)
-        self._disk_mb = disk_mb
-        self._promised: set[int] = set()  # ports of workspaces that were made here
+        self._ports = Ports(folder)
         self._making = Making(
             repository,
             self._boxes,
@@ -81,6 +75,9 @@ class GitWorkspaces:
             setup_timeout_s=setup_timeout_s,
         )
         self._resuming = Resuming(repository, self._boxes, self._making)
+        self._homecoming = Homecoming(
+            repository, self._boxes, self._making, folder=folder, disk_mb=disk_mb
+        )
 
     # --- the port ---
 
@@ -187,6 +184,10 @@ class GitWorkspaces:
         await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
         return Delivered(branch=branch, commit=commit)
 
+    def close(self) -> None:
+        """Keep no program running; all of this can be used again."""
+        self._repository.close()
+
     def discard(self, workspace: str) -> None:
         """Only for workspaces that nobody worked in: nothing is looked at before it is gone."""
         self._tree(workspace).remove()
@@ -205,23 +206,24 @@ class GitWorkspaces:
         self, tree: Tree, workspace: str, target: str, label: str
     ) -> tuple[Meta, WorkspaceOpen]:
         start = await self._start_of(workspace, target)
-        port = free_port(self._folder, self._promised)
-        self._promised.add(port)
-        await anyio.to_thread.run_sync(tree.make)
-        made, _ = await both(
-            self._making.make(tree, start.commit, workspace, label, extras=start.extras, port=port),
-            self._repository.set_refs(f"update {base_ref(workspace)} {start.base}"),
-        )
-        meta = Meta(
-            base=start.base,
-            target=target,
-            name=workspace,
-            port=port,
-            borrows=made.borrows,
-            stores=made.stores,
-            excluded=made.excluded,
-        )
-        tree.finish(meta)
+        with self._ports.promised() as port:
+            await anyio.to_thread.run_sync(tree.make)
+            made, _ = await both(
+                self._making.make(
+                    tree, start.commit, workspace, label, extras=start.extras, port=port
+                ),
+                self._repository.set_refs(f"update {base_ref(workspace)} {start.base}"),
+            )
+            meta = Meta(
+                base=start.base,
+                target=target,
+                name=workspace,
+                port=port,
+                borrows=made.borrows,
+                stores=made.stores,
+                excluded=made.excluded,
+            )
+            tree.finish(meta)
         return meta, WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
 
     async def _start_of(self, workspace: str, target: str) -> _Start:
@@ -244,42 +246,7 @@ class GitWorkspaces:
     # --- bringing home ---
 
     async def _bring_home(self, workspace: str, label: str) -> Change | Failed:
-        """Commit what is left, and take what is new into the user's repository."""
-        repository, meta = self._repository, self._tree(workspace).meta()
-        assert meta is not None, "a workspace is opened before work is brought home"
-        tip = await repository.commit(tip_ref(workspace))
-        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MOST_BYTES
-        with tempfile.TemporaryFile(dir=self._folder, buffering=0) as spool:
-            await self._boxes.receive(
-                self.place(workspace), label, KEEP,
-                meta.base, tip or "", f"Work on {folder_name(workspace)}",
-                str((self._disk_mb or 0) * 1024), *not_work(meta.excluded),
-                write=spool.write, most_bytes=most_bytes,
-            )  # fmt: skip
-            told = await self._taken_in(spool, tip, workspace)
-        if told.size_kb:
-            return self._too_big(told.size_kb)
-        change = await stock_take(repository, meta.base, told.head)
-        if told.head != tip:
-            await repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
-        return change
-
-    async def _taken_in(self, spool: IO[bytes], tip: str | None, workspace: str) -> Told:
-        """What git refuses is remembered: that workspace is not taken up as it is."""
-        try:
-            told = Told(spool)
-            if told.head != tip and not told.size_kb:
-                await take_in(self._repository, spool, told.pack_at)
-        except GitError:
-            self._tree(workspace).refused.touch()
-            raise
-        return told
-
-    def _too_big(self, size_kb: int) -> Failed:
-        return Failed(
-            kind=FailureKind.BAD_REQUEST,
-            message=f"the workspace holds {size_kb // 1024:,} MB, and may hold {self._disk_mb:,} MB",
-        )
+        return await self._homecoming.bring(self._tree(workspace), workspace, label)
 
     async def _tip(self, workspace: str, label: str) -> str:
         """The work as it came home; it is fetched only where it never did."""

@@ -63,6 +63,8 @@ def _order(mount: Mount) -> tuple[tuple[str, ...], bool]:
 
 def _without_blocked_links(mounts: Sequence[Mount]) -> list[Mount]:
     """A link can't stand where a folder must be made to hold something else."""
+    if not any(isinstance(mount, Link) for mount in mounts):
+        return list(mounts)
     held = {
         parent
         for mount in mounts

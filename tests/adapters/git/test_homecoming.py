@@ -1,0 +1,123 @@
+"""What isn't looked at again when work is brought home, and what is."""
+
+import os
+
+import pytest
+
+from adapters.git.desk import commit, desk_at, git
+from allstop.adapters.git.stillness import print_of
+from allstop.adapters.git.trees import Tree
+
+
+class Counting:
+    """A launcher that counts."""
+
+    def __init__(self, launcher):
+        self._launcher = launcher
+        self.started = 0
+
+    def __getattr__(self, name):
+        return getattr(self._launcher, name)
+
+    def launch(self, launch):
+        self.started += 1
+        return self._launcher.launch(launch)
+
+
+@pytest.fixture
+async def counted(root, tmp_path, anyio_backend):
+    """A desk whose workspace was found twice as it was: nothing more is expected of it."""
+    boxes = []
+
+    def around(launcher):
+        boxes.append(Counting(launcher))
+        return boxes[0]
+
+    desk = await desk_at(root, tmp_path, around=around)
+    (desk.boxes,) = boxes
+    await desk.worked("echo x >x; echo y >ignored; echo ignored >.gitignore")
+    await desk.kept()
+    desk.boxes.started = 0
+    return desk
+
+
+async def test_no_box_is_made_where_nothing_was_touched(counted):
+    await counted.agent("cat x; git log; git diff HEAD~1; echo at home >~/notes")
+
+    change = await counted.kept()
+
+    assert change == await counted.kept()
+    assert (change.commits, change.files) == (1, 2)
+    assert counted.boxes.started == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "files"),
+    [
+        ("echo z >x; touch -r .gitignore x", 2),  # as long, and as old as it likes to be
+        ("chmod +x x", 2),
+        ("rm x", 1),
+        ("mv x z", 2),
+        ("mkdir -p deep/er; echo z >deep/er/z", 3),
+        ("ln -sf a.txt x", 2),
+        ("git rm -q --cached x; git commit -qm gone; echo x >>.gitignore", 1),
+        ("git commit -q --allow-empty -m nothing", 2),
+        ("printf '' >.gitignore", 3),
+        ("echo . >.git/info/exclude; echo >.gitignore; rm .git/info/exclude", 3),
+    ],
+)
+async def test_whatever_is_touched_is_looked_at(counted, script, files):
+    before = await counted.kept()
+    await counted.agent(script)
+
+    change = await counted.kept()
+
+    assert change.head != before.head
+    assert change.files == files
+    assert counted.boxes.started == 1
+    assert git(counted.root, "rev-parse", "refs/allstop/tip/w") == change.head
+
+
+async def test_a_home_with_settings_of_its_own_is_not_trusted(counted):
+    await counted.agent("mkdir -p ~/.config/git; echo z >~/.config/git/ignore")
+    await counted.kept()
+    await counted.agent("echo z >z")
+    first = await counted.kept()
+    await counted.agent("rm ~/.config/git/ignore")
+
+    change = await counted.kept()
+
+    assert (first.files, change.files) == (2, 3)
+
+
+async def test_work_whose_ref_was_deleted_comes_home_again(counted):
+    change = await counted.kept()
+    git(counted.root, "update-ref", "-d", "refs/allstop/tip/w")
+
+    assert await counted.kept() == change
+    assert git(counted.root, "rev-parse", "refs/allstop/tip/w") == change.head
+
+
+async def test_work_is_counted_from_where_it_began(counted):
+    onto = commit(counted.root, b_txt="b\n")
+    await counted.opened(onto=onto)
+
+    change = await counted.kept()
+
+    assert git(counted.root, "rev-parse", f"{change.head}^2") == onto
+    assert change.files == 2
+
+
+async def test_a_tree_that_can_not_be_seen_through_has_no_print(tmp_path):
+    tree = Tree(tmp_path)
+    tree.make()
+    (tree.work / "file").touch()
+    first = print_of(tree)
+    os.utime(tree.work / "file", ns=(1, 1))
+    second = print_of(tree)
+
+    assert first
+    assert second
+    assert first != second
+    assert print_of(tree, most_entries=1) is None
+    assert print_of(Tree(tmp_path / "nowhere")) is None
