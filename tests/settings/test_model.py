@@ -82,6 +82,7 @@ DEFAULTS = {
         "max_tokens": 200_000,
         "max_minutes": 20,
         "cost_usd": None,
+        "pause_in_circles": False,
     },
     "auto": {
         "policy": "rules",
