@@ -15,6 +15,8 @@ AUTHORS = "Name the authors at the end of README.md"
 CALC = "Write calc.sh, which adds or multiplies as it is told"
 USAGE = "Show in USAGE.md how calc.sh is used"
 
+GOAL = "Write a slogan for the calculator."
+
 TASKS = (
     NewTask(id="T1", title=ADD, operation="calculator", tags=("quick-win",)),
     NewTask(id="T2", title=MULTIPLY, operation="calculator"),
@@ -56,6 +58,14 @@ max_parallel = 3
 driver = "scripted"
 script = "demo.toml"
 
+[agents.writer]
+driver = "scripted"
+script = "writer.toml"
+
+[agents.editor]
+driver = "scripted"
+script = "editor.toml"
+
 [verification]
 protected = ["tests/**"]
 
@@ -66,6 +76,32 @@ timeout = 60
 
 [review]
 mode = "skip"   # in a demo nobody is there to look
+""",
+    "writer.toml": """\
+# One of two agents that talk in a room: each reply is an envelope.
+[[turn]]
+steps = [
+    { sleep = 0.3 },
+    { say = '{"message": "It adds, it multiplies, and it keeps no secrets from you.", \
+"handoff": {"to": "editor", "task": "Make it shorter."}}' },
+    { use = { input = 300, output = 40 } },
+]
+
+[[turn]]
+steps = [
+    { sleep = 0.3 },
+    { say = '{"message": "Yes. That is the slogan.", "final": true}' },
+    { use = { input = 420, output = 25 } },
+]
+""",
+    "editor.toml": """\
+[[turn]]
+steps = [
+    { sleep = 0.3 },
+    { say = '{"message": "It adds. It multiplies. That is all.", \
+"handoff": {"to": "writer", "task": "Say whether you agree."}}' },
+    { use = { input = 360, output = 40 } },
+]
 """,
     "demo.toml": f"""\
 # What the scripted agent does. A real agent would decide for itself.

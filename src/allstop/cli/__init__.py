@@ -12,7 +12,10 @@ from allstop.cli.lazy import Commands
 from allstop.cli.output import Context, complain
 
 COMMANDS = {
-    "demo": ("demo", "Make a sample repository and run a whole board on it with scripted agents."),
+    "demo": (
+        "demo",
+        "A sample repository, a board and a room of scripted agents; no keys, no network.",
+    ),
     "init": ("setup", "Write allstop.toml from what this repository and machine have."),
     "doctor": ("doctor", "Check git, the sandbox, agents, disk and keys; say how to fix each."),
     "config": ("setup", "Show every setting, its value and where it comes from."),

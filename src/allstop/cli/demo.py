@@ -1,4 +1,4 @@
-"""The demo: a sample repository, six tasks, a scripted agent that makes mistakes."""
+"""The demo: a sample repository, six tasks, a scripted agent that makes mistakes, and a talk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from allstop.cli.output import Context, run
 )
 @click.pass_obj
 def demo(context: Context, folder: Path | None) -> int:
-    """Make a sample repository and run a whole board on it with scripted agents.
+    """Make a sample repository; run a whole board and a short room on it with scripted agents.
 
     It needs no keys and no network, and ends by itself.
     """
@@ -33,8 +33,9 @@ def demo(context: Context, folder: Path | None) -> int:
 
 def _demo(context: Context) -> int:
     from allstop.app.equipping import board_spec
-    from allstop.app.sample import TASKS, git_output, make_sample
+    from allstop.app.sample import GOAL, TASKS, git_output, make_sample
     from allstop.cli.boarding import work
+    from allstop.cli.room import Asked, talk
     from allstop.cli.setup import accept
     from allstop.core.commands import AddTasks
 
@@ -50,6 +51,10 @@ def _demo(context: Context) -> int:
     click.echo("\nWhat is on main now:")
     click.echo(git_output(folder, "log", "--oneline", "--graph", "--first-parent", "-n", "8"))
     click.echo(f"\n$ sh run-tests.sh\n{_tests(folder)}")
+    click.echo(f'\nThen two agents talk:\n$ allstop room "{GOAL}" --agents writer,editor')
+    with context.house() as house:
+        asked = Asked(goal=GOAL, agents=("writer", "editor"))
+        code = run(lambda: talk(house, asked)) or code
     click.echo(
         "\nOne gate said no and the agent fixed it (T2), one COMPLETE was not true and was caught\n"
         "(T5), one conflict was resolved by the agent and checked again (T3 or T4). Look around:"
@@ -59,6 +64,7 @@ def _demo(context: Context) -> int:
     click.echo("  allstop log T2          what happened, line by line")
     click.echo("  allstop receipts T5     why: every decision and what was known")
     click.echo("  allstop replay board    every decision made again from the record")
+    click.echo("  allstop log room:default  what was said in the room")
     click.echo("Then, in a repository of yours: allstop init")
     return code
 

@@ -24,14 +24,14 @@ FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
 
 class Asked(NamedTuple):
     goal: str | None
-    mode: str
-    agents: tuple[str, ...]
-    first: str | None
-    max_rounds: int | None
-    respect_final: bool | None
-    thread: str
-    resume: bool
-    instead: bool
+    mode: str = "collaborate"
+    agents: tuple[str, ...] = ()
+    first: str | None = None
+    max_rounds: int | None = None
+    respect_final: bool | None = None
+    thread: str = "default"
+    resume: bool = False
+    instead: bool = False
 
 
 @click.command()

@@ -13,6 +13,7 @@ from allstop.core.plain import one_line
 if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.core.commands import Command
+    from allstop.core.views import RunView
     from allstop.pilots.board import BoardState
 
 LONGEST_TITLE = 120
@@ -138,23 +139,33 @@ def resume(context: Context, run_id: str | None, as_json: bool) -> int:
 
 async def _lift(house: House, *, as_json: bool) -> int:
     from allstop.app.looking import status
+    from allstop.app.rooms import thread_of
     from allstop.app.stopping import lift
 
     lifted = await lift(house, "user") if house.has_store else False
-    open_runs = [view for view in (await status(house)).runs if view.outcome is None]
+    views = (await status(house)).runs
+    open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
     if as_json:
         print_json({"lifted": lifted, "runs": open_runs})
         return 0
     click.echo("The stop is lifted." if lifted else "Nothing was held.")
     for view in open_runs:
         if not view.driven and view.parent is None:
-            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → allstop run")
+            thread = thread_of(view.id)
+            do = f"allstop room --resume --thread {thread}" if thread else "allstop run"
+            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {do}")
     return 0
+
+
+def _is_at_rest(view: RunView) -> bool:
+    """A room is never over; without a session there is nothing to go on with."""
+    return view.kind == "room" and view.status != "interrupted"
 
 
 async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     from allstop.app.equipping import board_spec
     from allstop.app.looking import helm_of, record_of
+    from allstop.app.rooms import thread_of
     from allstop.app.speaking import speak
     from allstop.cli.board_screen import label_of
     from allstop.cli.boarding import work
@@ -168,6 +179,9 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     if (await helm_of(house)).hold is Hold.STOPPED:
         raise AllstopError("Allstop is in force", "`allstop resume` without a name lifts it")
     driven = root_of(recorded.run) in house.journal.holders()
+    if not driven and (thread := thread_of(recorded.run)) is not None:
+        hint = f"`allstop room --resume --thread {thread}` goes on with its session"
+        raise AllstopError(f"{run_id} is a room", hint)
     await speak(house, run_id, Resume())
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")

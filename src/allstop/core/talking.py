@@ -18,7 +18,6 @@ from allstop.core.talk import (
     STOPPED,
     SUGGESTS,
     Ending,
-    Guards,
     Notice,
     NoticeKind,
     SessionSpec,
@@ -331,14 +330,10 @@ def summed_up(summary: Summary) -> str:
         f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
         f"{minutes} min {seconds} s" if minutes else f"{seconds} s",
         f"spoke: {spoke}",
-        "an agent suggested finishing" if summary.suggested_finish else "",
+        "an agent suggested finishing" if _was_only_suggested(summary) else "",
     ]
     return " · ".join(part for part in parts if part)
 
 
-def guards_in_words(guards: Guards) -> str:
-    cost = "" if guards.cost_microusd is None else f", ${guards.cost_microusd / 1e6:.2f}"
-    return (
-        f"{guards.max_turns} turns, {guards.max_tokens:,} tokens,"
-        f" {guards.max_minutes:g} minutes{cost}"
-    )
+def _was_only_suggested(summary: Summary) -> bool:
+    return summary.suggested_finish and summary.reason is not Ending.FINAL

@@ -9,7 +9,7 @@ from allstop.core.commands import is_allstop
 from allstop.core.talk import ROUTER, TalkMode
 
 _TO_ROUTER = re.compile(rf"\s*@{ROUTER}\b\s*(.*)", re.IGNORECASE | re.DOTALL)
-_START = re.compile(r"(\w+)\s+([^:]*):(.*)", re.DOTALL)
+_START = re.compile(r"(\w+)\b([^:]*):(.*)", re.DOTALL)
 _MODES = {"collaborate": TalkMode.COLLABORATE, "autopilot": TalkMode.AUTOPILOT}
 
 HOW = "@router collaborate gpt claude: GOAL, or @router autopilot gpt claude: GOAL"

@@ -124,8 +124,14 @@ def _standing(
     if isinstance(move, Wait):
         return "waiting", move.reason, move.for_person
     if not driven:
-        return "interrupted", "nobody drives it; `allstop resume` goes on", True
+        return "interrupted", f"nobody drives it; `{_goes_on(state.opened)}` goes on", True
     return "running", describe(move), False
+
+
+def _goes_on(opened: Opened) -> str:
+    if opened.kind != "room":
+        return "allstop resume"
+    return f"allstop room --resume --thread {opened.spec['thread']}"
 
 
 def _stricter(one: Hold, other: Hold) -> Hold:
