@@ -118,3 +118,21 @@ def test_a_value_that_is_there_or_is_not_there_changes_nothing():
     assert row.minus(2) is row
     assert row.minus(9) is row
     assert Row().minus(1).first is None
+
+
+@given(
+    st.sets(st.integers(0, 400)),
+    st.lists(st.integers(0, 400), max_size=150),
+    st.sets(st.integers(0, 400), max_size=150),
+)
+def test_a_row_is_changed_at_once_as_it_is_one_by_one(before, gone, come):
+    row = Row()
+    for value in before:
+        row = row.plus(value)
+
+    changed = row.changed(gone, sorted(come))
+
+    assert list(changed) == sorted((before - set(gone)) | come)
+    assert list(row) == sorted(before)
+    assert all(value in changed for value in come)
+    assert list(changed.plus(401).minus(401)) == list(changed)

@@ -225,10 +225,16 @@ class _Desk:
         self._operations: dict[str, Operation] = {}
         self._counts = dict(board.counts)
         self._moved: dict[str, None] = {}  # tasks whose rank may be another now
+        self._gone: dict[str, list[Rank]] = {}  # by operation: ranks that nobody has any more
+        self._come: dict[str, list[Rank]] = {}
 
     def board(self) -> Board:
         for task in self._moved:
             self._rank(task)
+        for name in {**self._gone, **self._come}:
+            operation = self._operation(name)
+            ready = operation.ready.changed(self._gone.get(name, ()), self._come.get(name, ()))
+            self._operations[name] = replace(operation, ready=ready)
         front = self._before.front
         for name, operation in list(self._operations.items()):
             front = self._show(front, name, operation)
@@ -273,16 +279,18 @@ class _Desk:
         return sum(self._node(need).task.status not in MET for need in task.needs)
 
     def _tie(self, task: Task) -> None:
+        more = int(task.status not in OVER)
         for need in task.needs:
-            self._change(need, wanted_by=self._node(need).wanted_by.plus(task.id))
-        if task.status not in OVER:
-            self._want(task.needs, 1)
+            node = self._node(need)
+            wanted_by = node.wanted_by.plus(task.id)
+            self._change(need, wanted_by=wanted_by, wants=node.wants + more)
 
     def _untie(self, task: Task) -> None:
+        less = int(task.status not in OVER)
         for need in task.needs:
-            self._change(need, wanted_by=self._node(need).wanted_by.minus(task.id))
-        if task.status not in OVER:
-            self._want(task.needs, -1)
+            node = self._node(need)
+            wanted_by = node.wanted_by.minus(task.id)
+            self._change(need, wanted_by=wanted_by, wants=node.wants - less)
 
     def _want(self, needs: tuple[str, ...], more: int) -> None:
         for need in needs:
@@ -318,12 +326,10 @@ class _Desk:
             return
         if node.place is not None:
             name, before = node.place
-            operation = self._operation(name)
-            self._operations[name] = replace(operation, ready=operation.ready.minus(before))
+            self._gone.setdefault(name, []).append(before)
         if place is not None:
             name, after = place
-            operation = self._operation(name)
-            self._operations[name] = replace(operation, ready=operation.ready.plus(after))
+            self._come.setdefault(name, []).append(after)
         self._nodes[task] = replace(node, place=place)
 
     def _show(self, front: _Front, name: str, operation: Operation) -> _Front:
@@ -342,7 +348,9 @@ def _rank_of(node: Node) -> Rank | None:
     task = node.task
     if task.status is not Status.PENDING or node.unmet or task.held:
         return None
-    total = sum(_parts(task, node.wants).values())
+    total = UNBLOCKS * node.wants + RETRY * task.retries
+    if task.tags:
+        total += CRITICAL * ("critical" in task.tags) + QUICK_WIN * ("quick-win" in task.tags)
     return (not task.assigned, -task.pin, -total, -task.priority, task.number, task.id)
 
 

@@ -7,7 +7,7 @@ hundred entries, which the interpreter does in about a microsecond.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _MASK = (1 << _BITS) - 1
 _NOTHING: tuple[dict[Any, Any], ...] = ({},) * (_MASK + 1)
 _EMPTY: _Cases[Any, Any] = (_NOTHING,) * (_MASK + 1)
 _LONGEST = 128
+_HALF = 64  # of what a chunk may hold, so that there is room in each
+_MANY = 64  # changes at once, for which a row is made anew
 
 
 class Shelf(Generic[K, V]):
@@ -126,6 +128,20 @@ class Row(Generic[C]):
             return self
         chunk = self._chunks[at]
         return self._with(at, (*chunk[:place], *chunk[place + 1 :]))
+
+    def changed(self, gone: Sequence[C], come: Sequence[C]) -> Row[C]:
+        """Without some and with others."""
+        if len(gone) + len(come) < _MANY:
+            row = self
+            for value in gone:
+                row = row.minus(value)
+            for value in come:
+                row = row.plus(value)
+            return row
+        left = set(self).difference(gone).union(come)
+        values = tuple(sorted(left))
+        chunks = tuple(values[at : at + _HALF] for at in range(0, len(values), _HALF))
+        return Row(chunks, tuple(chunk[-1] for chunk in chunks))
 
     def _find(self, value: C) -> tuple[int, int]:
         """In which chunk it is or belongs, and where there."""
