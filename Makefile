@@ -18,6 +18,7 @@ demo: ## a scripted agent at work on a sample repository: no keys, no network
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
+	@tools/agent-programs codex claude
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
 
 check: ## format, lint, types, imports, requirements
@@ -38,6 +39,7 @@ bench: ## every benchmark, one after the other
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
+	@tools/agent-programs codex claude
 	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \
 	  tools/suite -o timeout=14400 $(ARGS)
 

@@ -9,6 +9,7 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.run import Pilot
 from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.window import Memory
+from allstop.pilots.auto import AutoPilot
 from allstop.pilots.board import BoardPilot
 from allstop.pilots.merge import MergePilot
 from allstop.pilots.room import RoomPilot
@@ -94,6 +95,26 @@ def some_checks(chance: Random) -> list[Spec]:
     ]
 
 
+def auto_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    spec: Spec = {
+        "goal": f"goal of {name}",
+        "agent": chance.choice(list(agents)),
+        "policy": chance.choice(["rules", "model"]),
+        "review": chance.choice(["never", "end", "error", "both"]),
+        "no_progress_turns": chance.randint(1, 4),
+        "ask_s": chance.choice([None, 0.0, 60.0]),
+        "turn_s": chance.choice([120.0, 1800.0]),
+        "idle_s": chance.choice([60.0, 600.0]),
+        "max_tokens": TOKENS_A_TURN,
+        "merge": chance.random() < 0.7,
+    }
+    if spec["policy"] == "model":
+        spec["decision_agent"] = chance.choice(list(agents))
+    if chance.random() < 0.6:
+        spec |= {"name": name, "target": f"main-of-{name}", "gate": {"checks": some_checks(chance)}}
+    return spec
+
+
 def room_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     return {"thread": name}
 
@@ -134,6 +155,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "task": Scenario(TaskPilot(), task_spec),
     "fleet": Scenario(FleetPilot(), fleet_spec),
     "room": Scenario(RoomPilot(), room_spec),
+    "auto": Scenario(AutoPilot(), auto_spec),
 }
 
 

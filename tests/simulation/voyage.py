@@ -51,7 +51,7 @@ from simulation.scheduling import run_seeded
 from simulation.store import DeadError, Disk, Faults, Port
 
 AGENTS = ("anna", "ben", "cleo")
-ROOTS = ("board", "board", "fleet", "task", "room")
+ROOTS = ("board", "board", "fleet", "task", "room", "auto")
 """What people open; merges are opened by boards."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()

@@ -371,11 +371,24 @@ class Drive(Generic[S]):
             case Decision.DENY:
                 return False
             case Decision.ASK:
-                answered = self._answered[ask.id] = anyio.Event()
-                await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
-                if not self._is_cut:
-                    await answered.wait()
-                return self.state.permits.get(ask.id, False)
+                return await self._ask_a_person(move_id, ask)
+
+    async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> bool:
+        """Nobody there, or nobody who answers in time, means no."""
+        move = self.state.open_move.move if self.state.open_move else None
+        wait_s = move.ask_s if isinstance(move, TakeTurn) else None
+        words = ask.text or " ".join(ask.argv)
+        if wait_s == 0:
+            await self.note(move_id, Item(kind="denied", text=f"nobody to ask: {words}"))
+            return False
+        answered = self._answered[ask.id] = anyio.Event()
+        await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
+        if not self._is_cut:
+            with anyio.move_on_after(wait_s if wait_s is not None else math.inf):
+                await answered.wait()
+        if ask.id not in self.state.permits and not self._is_cut:
+            await self.note(move_id, Item(kind="unanswered", text=words))
+        return self.state.permits.get(ask.id, False)
 
 
 class _Watch:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.core import talking as talks
 from allstop.core import window as windows
 from allstop.core.brakes import seconds_in
-from allstop.core.commands import Allstop, Interrupt, Say, StartSession
+from allstop.core.commands import Abort, Allstop, Interrupt, Say, StartSession
 from allstop.core.envelopes import Reply, envelope_schema, read_envelope
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
 from allstop.core.ids import AgentName
@@ -84,7 +84,7 @@ class RoomPilot:
                 return _said(state, text)
             case Commanded(command=StartSession() as start, at=at):
                 return _started(state, start, at)
-            case Commanded(command=Allstop()) | Stopped():
+            case Commanded(command=Allstop() | Abort()) | Stopped():
                 return _ended(state, Ending.STOPPED_BY_USER)
             case Commanded(command=Interrupt()):
                 return _ended(state, Ending.CANCELED_BY_USER)

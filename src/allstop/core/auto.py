@@ -1,0 +1,267 @@
+"""Full Auto: what is known after a turn, and what is decided."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from allstop.core.ids import AgentName
+from allstop.core.moves import Change, FailureKind, Usage
+from allstop.core.plain import one_line
+from allstop.core.replies import Said, Signal
+from allstop.core.retries import Backoff
+from allstop.core.specs import Gate
+
+
+class DecisionPolicy(StrEnum):
+    RULES = "rules"
+    MODEL = "model"
+
+
+class ReviewWhen(StrEnum):
+    NEVER = "never"
+    END = "end"
+    ERROR = "error"
+    BOTH = "both"
+
+
+class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    goal: str
+    agent: AgentName
+    name: str = ""  # of its workspace; "" works without one
+    target: str = ""
+    policy: DecisionPolicy = DecisionPolicy.RULES
+    decision_agent: AgentName | None = None
+    review: ReviewWhen = ReviewWhen.END
+    min_confidence: float = 0.6
+    no_progress_turns: int = 3
+    repeated_errors: int = 3
+    max_compactions: int = 3
+    compaction_turns: int = 10
+    cooldown_s: float = 1.0
+    ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
+    turn_s: float = 1800.0
+    idle_s: float = 600.0
+    max_tokens: int | None = None
+    gate: Gate = Gate()
+    merge: bool = True
+    backoff: Backoff = Backoff()
+
+
+MOST_REVIEWS = 3
+"""Of one run: an agent always finds something."""
+
+
+class Action(StrEnum):
+    CONTINUE = "continue"
+    PAUSE = "pause"
+    STOP = "stop"
+    REVIEW = "review"
+
+
+class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What a decision is made from."""
+
+    turn: int
+    status: str  # completed, interrupted, failed
+    error: str = ""
+    kind: FailureKind | None = None
+    said: Said = Said(signal=Signal.NONE)
+    text: str = ""  # the end of the final message
+    plan: str = ""
+    change: Change | None = None
+    usage: Usage = Usage()
+    compactions: int = 0
+    unanswered: tuple[str, ...] = ()  # what it asked, and nobody answered in time
+    was_review: bool = False
+
+    @property
+    def footprint(self) -> str:
+        """The same after two turns that changed neither the plan nor the work.
+
+        Of an agent that has neither, what it says is all there is.
+        """
+        head = f"{self.change.head} {self.change.files}" if self.change else ""
+        text = f"{self.plan}\0{head}" if self.plan or head else self.text
+        return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+
+class Decision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    turn: int
+    action: Action
+    reason: str
+    confidence: float = 1.0
+    next_input: str = ""
+    by: str = "rules"  # or the agent whose model decided
+    overridden: Action | None = None  # what was decided before a stop condition won
+    condition: str = ""  # the stop condition that was hit
+
+
+class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What the rules remember of the turns before."""
+
+    footprints: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()  # in a row
+    compactions: tuple[int, ...] = ()  # in which turns
+    reviews: int = 0
+    reviewed: str = ""  # the footprint that a review has seen
+
+    def after(self, summary: TurnSummary) -> History:
+        error = f"{summary.kind}: {one_line(summary.error, 200)}" if summary.error else ""
+        return History(
+            footprints=self.footprints
+            if summary.status == "failed"
+            else (*self.footprints[-19:], summary.footprint),
+            errors=(*self.errors[-19:], error) if error else (),
+            compactions=(*self.compactions[-19:], *([summary.turn] * summary.compactions)),
+            reviews=self.reviews + summary.was_review,
+            reviewed=summary.footprint if summary.was_review else self.reviewed,
+        )
+
+
+# --- the rules ---
+
+
+def hard_stop(summary: TurnSummary) -> str:
+    """What no decision can overrule."""
+    if summary.unanswered:
+        return f"nobody answered in time: {one_line(summary.unanswered[0])}"
+    if summary.kind is not None and summary.kind not in RECOVERABLE:
+        return f"{summary.kind.value.replace('_', ' ')}: {one_line(summary.error, 200)}"
+    return ""
+
+
+RECOVERABLE = frozenset(
+    {
+        FailureKind.RATE_LIMITED,
+        FailureKind.USAGE_LIMITED,
+        FailureKind.OVERLOADED,
+        FailureKind.NETWORK,
+        FailureKind.CRASHED,
+        FailureKind.EXITED,
+        FailureKind.TIMED_OUT,
+        FailureKind.STALLED,
+        FailureKind.CONTEXT,
+    }
+)
+
+
+def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
+    """A sign that it goes nowhere."""
+    errors = history.errors[-spec.repeated_errors :]
+    if len(errors) == spec.repeated_errors and len(set(errors)) == 1:
+        return f"the same error {spec.repeated_errors} times: {errors[-1]}"
+    recent = [turn for turn in history.compactions if turn > summary.turn - spec.compaction_turns]
+    if len(recent) >= spec.max_compactions:
+        return f"compacted {len(recent)} times within {spec.compaction_turns} turns"
+    turns = max(2, spec.no_progress_turns)
+    last = history.footprints[-turns:]
+    if len(last) == turns and len(set(last)) == 1 and not summary.was_review:
+        return f"no progress: the same plan and the same work for {turns} turns"
+    return ""
+
+
+def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision:
+    """What the rules say; they need no model."""
+    turn = summary.turn
+    said = summary.said
+    if said.signal is Signal.BLOCKED:
+        return Decision(turn=turn, action=Action.PAUSE, reason=f"it is blocked: {said.text}")
+    if said.signal is Signal.PENDING:
+        return Decision(turn=turn, action=Action.PAUSE, reason=f"it asks: {said.text}")
+    if said.signal is Signal.COMPLETE:
+        if _wants_review(spec, history, summary, ReviewWhen.END):
+            reason = "it says that it is done; first it looks at its own work"
+            return Decision(turn=turn, action=Action.REVIEW, reason=reason)
+        return Decision(turn=turn, action=Action.STOP, reason="it says that it is done")
+    if summary.status == "failed":
+        reason = f"the turn failed ({summary.kind}); it is tried again"
+        return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.7)
+    reason = "it has not said that it is done"
+    return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.9)
+
+
+def _wants_review(spec: AutoSpec, history: History, summary: TurnSummary, when: ReviewWhen) -> bool:
+    """Once for each state of the work, and only where there is work."""
+    has_work = summary.change is not None and summary.change.files > 0
+    return (
+        spec.review in (when, ReviewWhen.BOTH)
+        and has_work
+        and history.reviews < MOST_REVIEWS
+        and history.reviewed != summary.footprint
+    )
+
+
+def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Decision) -> Decision:
+    """The decision that is carried out: stop conditions win over any other."""
+    hard = hard_stop(summary)
+    if hard:
+        return _overridden(decision, Action.STOP, f"hard stop: {hard}")
+    soft = soft_stop(spec, history, summary)
+    if soft and decision.action in (Action.CONTINUE, Action.REVIEW):
+        is_error = bool(history.errors)
+        if is_error and _wants_review(spec, history, summary, ReviewWhen.ERROR):
+            return _overridden(decision, Action.REVIEW, f"soft stop: {soft}")
+        return _overridden(decision, Action.PAUSE, f"soft stop: {soft}")
+    if decision.confidence < spec.min_confidence and decision.action is not Action.PAUSE:
+        low = f"confidence {decision.confidence:g} is below {spec.min_confidence:g}"
+        return _overridden(decision, Action.PAUSE, low)
+    return decision
+
+
+def _overridden(decision: Decision, action: Action, condition: str) -> Decision:
+    overridden = decision.action if decision.action is not action else None
+    return msgspec.structs.replace(
+        decision, action=action, overridden=overridden, condition=condition
+    )
+
+
+# --- what a model decides ---
+
+
+class ModelDecision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The signature of a decision: what a model answers with."""
+
+    action: Action
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+    confidence: Annotated[float, Meta(ge=0, le=1)]
+    next_input: Annotated[str, Meta(max_length=2000)] = ""
+
+
+def decision_schema() -> dict[str, object]:
+    """Its JSON Schema."""
+    return {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": [action.value for action in Action]},
+            "reason": {"type": "string", "minLength": 1, "maxLength": 500},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "next_input": {"type": "string", "maxLength": 2000},
+        },
+        "required": ["action", "reason", "confidence"],
+        "additionalProperties": False,
+    }
+
+
+def read_decision(text: str, turn: int, by: str) -> Decision | str:
+    """What a model decided; or why that can't be taken for a decision."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return "there is no JSON object in it"
+    try:
+        raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
+        found = msgspec.convert(raw, ModelDecision, strict=False)  # "0.62" is a number, too
+    except (msgspec.DecodeError, RecursionError) as error:
+        return str(error)
+    return Decision(
+        turn=turn,
+        action=found.action,
+        reason=one_line(found.reason, 500),
+        confidence=found.confidence,
+        next_input=found.next_input.strip(),
+        by=by,
+    )

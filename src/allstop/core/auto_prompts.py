@@ -1,0 +1,72 @@
+"""What an agent in Full Auto is told, and what a model that decides is asked. Words are data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allstop.core.auto import AutoSpec, Decision, History, TurnSummary, decision_schema
+from allstop.core.moves import CheckResult, Finding, Part, Talk
+from allstop.core.plain import ending
+from allstop.core.prompts import SIGNALS, failed_gate
+
+REVIEW = """\
+Look at all that you have changed so far as a strict reviewer would, who did not write it: against
+the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
+
+
+def first(spec: AutoSpec) -> str:
+    return f"{spec.goal.strip()}\n\n{SIGNALS}\n"
+
+
+def going_on(spec: AutoSpec, news: str, told: Sequence[str], step: str) -> str:
+    """The goal is said again each time, so that it can't drift; only the next step is free."""
+    parts = [
+        f"The goal is still:\n{spec.goal.strip()}",
+        *(f"A person says: {text}" for text in told),
+        news,
+        f"Next step: {step}" if step else "Go on with the next step towards it.",
+        SIGNALS,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def review(spec: AutoSpec) -> str:
+    return f"The goal is still:\n{spec.goal.strip()}\n\n{REVIEW}\n\n{SIGNALS}\n"
+
+
+def gate_failed(failed: Sequence[CheckResult], findings: Sequence[Finding]) -> str:
+    return failed_gate(failed, findings)
+
+
+DECIDER = """\
+You watch over a coding agent that works by itself, turn after turn. After each turn you decide:
+continue (with the next step), pause (a person must look), stop (the goal is reached) or review
+(the agent shall look at its own work). Pause when you are not sure. You never do the work yourself.
+Answer with one JSON object: action, reason (one sentence), confidence (0 to 1), next_input (the
+next step in one or two sentences; only with continue)."""
+
+
+def decide(
+    spec: AutoSpec, history: History, summary: TurnSummary, before: Sequence[Decision]
+) -> Talk:
+    recent = "\n".join(
+        f"turn {d.turn}: {d.action}, {d.reason} ({d.confidence:g})" for d in before[-5:]
+    )
+    change = summary.change
+    lines = [
+        f"Turn {summary.turn}: {summary.status}" + (f", {summary.error}" if summary.error else ""),
+        f"Plan:\n{ending(summary.plan, 2000)}" if summary.plan else "Plan: none was told",
+        f"Changed so far: {change.files} files, {change.commits} commits" if change else "No files",
+        f"Tokens of this turn: {summary.usage.tokens:,}",
+        f"Compactions so far: {len(history.compactions)}",
+        f"Decisions before:\n{recent}" if recent else "",
+        f"What it said last:\n{ending(summary.text, 4000)}",
+    ]
+    return Talk(
+        system=DECIDER,
+        parts=(
+            Part(text=f"The goal:\n{spec.goal.strip()}"),
+            Part(text="\n\n".join(line for line in lines if line)),
+        ),
+        reply_schema=decision_schema(),
+    )

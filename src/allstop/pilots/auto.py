@@ -1,0 +1,364 @@
+"""Full Auto: an agent's thread is kept going, turn after turn, until a decision ends it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core import auto_prompts as prompts
+from allstop.core.auto import (
+    Action,
+    AutoSpec,
+    Decision,
+    DecisionPolicy,
+    History,
+    TurnSummary,
+    by_rules,
+    gated,
+    read_decision,
+)
+from allstop.core.commands import Answer, Resume, Retry, Say
+from allstop.core.events import (
+    ChildClosed,
+    Commanded,
+    Event,
+    MoveEnded,
+    MoveStarted,
+    Noted,
+    ThreadOpened,
+)
+from allstop.core.moves import (
+    LIMITED,
+    OURS,
+    Change,
+    ChecksDone,
+    Failed,
+    Finish,
+    Item,
+    Move,
+    OpenWorkspace,
+    Outcome,
+    RunChecks,
+    Spawn,
+    Spawned,
+    TakeTurn,
+    TurnDone,
+    Wait,
+    WorkspaceOpen,
+    prompt,
+    prompt_of,
+)
+from allstop.core.plain import ending, one_line
+from allstop.core.replies import read_signal
+from allstop.core.retries import Backoff
+from allstop.core.run import Brief
+from allstop.core.specs import MergeSpec
+
+LIMIT_WAITS = Backoff(first_s=15.0)
+KEPT = 50
+"""How many decisions are remembered; all of them are in the record."""
+
+MERGE = "merge"
+DECISION_S = 120.0
+
+
+class Doing(Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of the turn that is under way."""
+
+    is_decision: bool = False
+    is_review: bool = False
+    plan: str = ""
+    compactions: int = 0
+    unanswered: tuple[str, ...] = ()
+
+
+class AutoState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: AutoSpec
+    base: str = ""
+    thread: str | None = None
+    turns: int = 0
+    doing: Doing | None = None  # the turn under way
+    plan: str = ""
+    change: Change | None = None
+    history: History = History()
+    summary: TurnSummary | None = None
+    undecided: bool = False  # a model is to be asked about the summary
+    decisions: tuple[Decision, ...] = ()
+    step: str = ""  # what the next turn is about, in the decider's words
+    news: str = ""  # what the next turn is told besides
+    told: tuple[str, ...] = ()  # by people
+    reviews: bool = False  # the next turn is one
+    paused: str = ""
+    wait_until: datetime | None = None
+    waits_for: str = ""
+    failures: int = 0
+    limits: int = 0
+    done: bool = False
+    checked: bool = False
+    tree: str = ""
+    merging: bool = False
+    merges: int = 0  # tried
+    end: Outcome | None = None
+    note: str = ""
+
+    @property
+    def decision(self) -> Decision | None:
+        return self.decisions[-1] if self.decisions else None
+
+
+class AutoPilot:
+    kind = "auto"
+    ends_when_stopped = False
+
+    def begin(self, spec: dict[str, object]) -> AutoState:
+        return AutoState(spec=msgspec.convert(spec, AutoSpec))
+
+    def evolve(self, state: AutoState, event: Event) -> AutoState:
+        match event:
+            case MoveStarted(move=TakeTurn()):
+                is_decision = state.undecided
+                doing = Doing(is_decision=is_decision, is_review=state.reviews, plan=state.plan)
+                return replace(state, doing=doing, wait_until=None)
+            case MoveStarted():
+                return replace(state, doing=None, wait_until=None)
+            case Noted(items=items) if state.doing is not None:
+                return replace(state, doing=_noted(state.doing, items))
+            case ThreadOpened(thread=thread) if state.doing and not state.doing.is_decision:
+                return replace(state, thread=thread)
+            case MoveEnded(result=result, at=at):
+                return _came_back(state, result, at)
+            case ChildClosed(outcome=outcome, note=note):
+                return _merged(state, outcome, note)
+            case Commanded(command=Say(text=text)) | Commanded(command=Answer(text=text)):
+                done = state.done and state.merging
+                return replace(state, told=(*state.told, text), paused="", done=done)
+            case Commanded(command=Resume()) | Commanded(command=Retry()):
+                history = replace(state.history, footprints=(), errors=(), compactions=())
+                return replace(state, paused="", wait_until=None, history=history)
+            case _:
+                return state
+
+    def next_move(self, state: AutoState, brief: Brief) -> Move:
+        spec = state.spec
+        if state.end is not None:
+            return Finish(outcome=state.end, note=state.note)
+        if state.paused:
+            return Wait(reason=state.paused, for_person=True)
+        if state.wait_until is not None and brief.now < state.wait_until:
+            return Wait(reason=state.waits_for, until=state.wait_until)
+        if state.merging:
+            return Wait(reason="its work is being merged")
+        if spec.name and not state.base:
+            return OpenWorkspace(workspace=spec.name, target=spec.target)
+        if state.undecided and spec.decision_agent is not None and state.summary is not None:
+            talk = prompts.decide(spec, state.history, state.summary, state.decisions)
+            return TakeTurn(
+                agent=spec.decision_agent,
+                prompt=prompt_of(talk),
+                timeout_s=DECISION_S,
+                max_tokens=spec.max_tokens,
+                ask_s=0.0,
+            )
+        if state.done:
+            return _finishing(state)
+        return TakeTurn(
+            agent=spec.agent,
+            prompt=prompt(_words(state)),
+            thread=state.thread,
+            workspace=spec.name or None,
+            timeout_s=spec.turn_s,
+            idle_s=spec.idle_s,
+            max_tokens=spec.max_tokens,
+            ask_s=spec.ask_s,
+        )
+
+
+def _words(state: AutoState) -> str:
+    spec = state.spec
+    if state.turns == 0 and not state.told and not state.news:
+        return prompts.first(spec)
+    if state.reviews:
+        return prompts.review(spec)
+    return prompts.going_on(spec, state.news, state.told, state.step)
+
+
+def _finishing(state: AutoState) -> Move:
+    """The gate, one merge, and the end."""
+    spec, gate = state.spec, state.spec.gate
+    if not spec.name or state.change is None or not state.change.files:
+        return Finish(outcome=Outcome.DONE, note=state.note)
+    if (gate.checks or gate.protected) and not state.checked:
+        return RunChecks(
+            checks=gate.checks,
+            workspace=spec.name,
+            keep_going=gate.keep_going,
+            protected=gate.protected,
+            protection=gate.protection,
+        )
+    if not spec.merge:
+        return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
+    merge = MergeSpec(
+        task=spec.name,
+        target=spec.target,
+        message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
+        gate=gate,
+        verified=state.tree,
+    )
+    return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))
+
+
+def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
+    """What the agent tells of while it works."""
+    for item in items:
+        match item.kind:
+            case "plan":
+                doing = replace(doing, plan=item.text)
+            case "compaction":
+                doing = replace(doing, compactions=doing.compactions + 1)
+            case "unanswered":
+                doing = replace(doing, unanswered=(*doing.unanswered, item.text))
+            case _:
+                pass
+    return doing
+
+
+def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
+    doing = state.doing
+    match result:
+        case WorkspaceOpen(base=base):
+            return replace(state, base=base)
+        case Spawned():
+            return replace(state, merging=True, merges=state.merges + 1)
+        case TurnDone() if doing is not None and doing.is_decision:
+            return _advised(state, result, at)
+        case TurnDone() if doing is not None:
+            return _spoke(state, doing, result, at)
+        case Failed() if doing is not None and doing.is_decision:
+            return state if result.kind in OURS else _unadvised(state, str(result.kind), at)
+        case Failed() if doing is not None:
+            return _failed(state, doing, result, at)
+        case Failed():
+            return _stuck(state, result)
+        case ChecksDone(passed=True, tree=tree):
+            return replace(state, checked=True, tree=tree)
+        case ChecksDone(failed=failed, findings=findings):
+            return replace(state, done=False, news=prompts.gate_failed(failed, findings))
+        case _:
+            return state
+
+
+def _stuck(state: AutoState, failed: Failed) -> AutoState:
+    """Its workspace or its gate is in trouble, not the agent."""
+    if failed.kind in OURS:
+        return replace(state, base="")
+    reason = f"{failed.kind.value.replace('_', ' ')}: {one_line(failed.message, 300)}"
+    return replace(state, paused=reason)
+
+
+def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> AutoState:
+    summary = TurnSummary(
+        turn=state.turns + 1,
+        status="completed",
+        said=read_signal(turn.text),
+        text=ending(turn.text, 8000),
+        plan=doing.plan,
+        change=turn.change or state.change,
+        usage=turn.usage,
+        compactions=doing.compactions,
+        unanswered=doing.unanswered,
+        was_review=doing.is_review,
+    )
+    state = replace(
+        state, thread=turn.thread or state.thread, failures=0, limits=0, news="", told=()
+    )
+    return _summed_up(state, summary, at)
+
+
+def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
+    if failed.kind in OURS:
+        return replace(state, base="" if state.spec.name else state.base)
+    if failed.kind in LIMITED:
+        wait = LIMIT_WAITS.delay(state.limits + 1, state.spec.goal)
+        until = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
+        waits = f"{state.spec.agent} is at its limit"
+        return replace(state, limits=state.limits + 1, wait_until=until, waits_for=waits)
+    summary = TurnSummary(
+        turn=state.turns + 1,
+        status="failed",
+        error=failed.message or failed.kind.value,
+        kind=failed.kind,
+        plan=doing.plan,
+        change=failed.change or state.change,
+        usage=failed.usage,
+        compactions=doing.compactions,
+        unanswered=doing.unanswered,
+    )
+    attempt = state.failures + 1
+    delay: timedelta = state.spec.backoff.delay(attempt, state.spec.goal)
+    state = _summed_up(replace(state, failures=attempt), summary, at)
+    return replace(state, wait_until=at + delay, waits_for="tries again after a failure")
+
+
+def _summed_up(state: AutoState, summary: TurnSummary, at: datetime) -> AutoState:
+    """A turn is over: now it is decided, or a model is asked."""
+    state = replace(
+        state,
+        turns=summary.turn,
+        plan=summary.plan,
+        change=summary.change,
+        summary=summary,
+        history=state.history.after(summary),
+        reviews=False,
+    )
+    spec = state.spec
+    if spec.policy is DecisionPolicy.MODEL and spec.decision_agent is not None:
+        return replace(state, undecided=True)
+    return _decided(state, by_rules(spec, state.history, summary), at)
+
+
+def _advised(state: AutoState, turn: TurnDone, at: datetime) -> AutoState:
+    assert state.summary is not None, "a model is asked about one"
+    by = str(state.spec.decision_agent)
+    decision = read_decision(turn.text, state.summary.turn, by)
+    if isinstance(decision, str):
+        return _unadvised(state, decision, at)
+    return _decided(state, decision, at)
+
+
+def _unadvised(state: AutoState, why: str, at: datetime) -> AutoState:
+    """The rules decide where a model can't."""
+    assert state.summary is not None, "a model is asked about one"
+    decision = by_rules(state.spec, state.history, state.summary)
+    return _decided(state, replace(decision, by=f"rules ({why})"), at)
+
+
+def _decided(state: AutoState, decision: Decision, at: datetime) -> AutoState:
+    assert state.summary is not None, "what is decided about"
+    spec = state.spec
+    decision = gated(spec, state.history, state.summary, decision)
+    state = replace(
+        state, undecided=False, decisions=(*state.decisions[1 - KEPT :], decision), step=""
+    )
+    reason = decision.condition or decision.reason
+    match decision.action:
+        case Action.CONTINUE:
+            until = at + timedelta(seconds=spec.cooldown_s)
+            step = decision.next_input
+            return replace(state, step=step, wait_until=until, waits_for="a moment between turns")
+        case Action.REVIEW:
+            return replace(state, reviews=True)
+        case Action.PAUSE:
+            return replace(state, paused=reason)
+        case Action.STOP if decision.condition:
+            return replace(state, end=Outcome.FAILED, note=reason)
+        case Action.STOP:
+            return replace(state, done=True, note=reason)
+
+
+def _merged(state: AutoState, outcome: Outcome, note: str) -> AutoState:
+    if outcome is Outcome.DONE:
+        return replace(state, end=Outcome.DONE, note="merged", merging=False)
+    return replace(state, merging=False, paused=f"it could not be merged: {note or outcome}")

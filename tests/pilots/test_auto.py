@@ -1,0 +1,335 @@
+"""Full Auto: what is decided after a turn, and what comes of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from allstop.core.auto import Action, read_decision
+from allstop.core.brakes import Tally
+from allstop.core.commands import Answer, Resume, Say
+from allstop.core.events import ChildClosed
+from allstop.core.moves import (
+    CheckResult,
+    ChecksDone,
+    FailureKind,
+    Finish,
+    Outcome,
+    RunChecks,
+    Spawn,
+    TakeTurn,
+    Wait,
+)
+from autos import DONE, Auto, advice
+
+CHECK = {"name": "Tests", "run": "pytest"}
+
+
+def test_f2_it_goes_on_until_the_agent_says_that_it_is_done():
+    auto = Auto()
+    for number in range(5):
+        auto.turn(f"Step {number} is done.")
+        assert auto.decision.action is Action.CONTINUE
+    auto.turn(DONE)
+
+    assert auto.decision.action is Action.STOP
+    assert auto.move() == Finish(outcome=Outcome.DONE, note="it says that it is done")
+    assert auto.state.turns == 6
+
+
+def test_f9_the_goal_is_restated_every_turn():
+    """F9: a template, so that the goal can't drift."""
+    auto = Auto()
+    auto.turn()
+    auto.turn()
+
+    assert auto.prompts[0].startswith("Write a parser.")
+    assert auto.prompts[1].startswith("The goal is still:\nWrite a parser.")
+    assert "<promise>COMPLETE</promise>" in auto.prompts[1]
+
+
+def test_f6_a_moment_between_turns():
+    auto = Auto(cooldown_s=1.0)
+    before = auto.turn()
+    ended_at = auto.now
+    auto.begin()
+
+    assert before.thread is None
+    assert auto.now - ended_at == timedelta(seconds=1)
+
+
+def test_the_thread_goes_on():
+    auto = Auto()
+    auto.turn()
+
+    assert auto.begin().thread == "t"
+
+
+def test_f4_no_progress_pauses():
+    """F4: the same plan and the same work for three turns."""
+    auto = Auto(name="a", target="main")
+    auto.turn(items=[("plan", "1. parse")])
+    for _ in range(2):
+        auto.turn(changes=False, items=[("plan", "1. parse")])
+
+    assert auto.decision.action is Action.PAUSE
+    assert auto.decision.overridden is Action.CONTINUE
+    assert auto.decision.condition.startswith("soft stop: no progress")
+    move = auto.move()
+    assert isinstance(move, Wait)
+    assert move.for_person
+
+
+def test_f4_saying_the_same_again_and_again_is_no_progress():
+    auto = Auto()
+    for _ in range(3):
+        auto.turn("I will go on now.")
+
+    assert "no progress" in auto.decision.condition
+
+
+def test_f4_another_plan_is_progress():
+    auto = Auto(name="a", target="main")
+    for number in range(6):
+        auto.turn(changes=False, items=[("plan", f"step {number}")])
+
+    assert auto.decision.action is Action.CONTINUE
+
+
+def test_f4_the_same_error_three_times_pauses():
+    auto = Auto()
+    for _ in range(3):
+        auto.fail(FailureKind.NETWORK, "connection refused")
+
+    assert auto.decision.condition.startswith("soft stop: the same error 3 times")
+
+
+def test_f4_different_errors_do_not_pause():
+    auto = Auto()
+    for number in range(5):
+        auto.fail(FailureKind.NETWORK, f"error {number}")
+
+    assert auto.decision.action is Action.CONTINUE
+
+
+def test_f4_compaction_too_often_pauses():
+    auto = Auto()
+    for _ in range(3):
+        auto.turn(items=[("compaction", "")])
+
+    assert "compacted 3 times" in auto.decision.condition
+
+
+def test_f4_compaction_now_and_then_does_not():
+    auto = Auto(compaction_turns=4)
+    for number in range(13):
+        auto.turn(items=[("compaction", "")] if number % 3 == 0 else [("plan", str(number))])
+
+    assert auto.decision.action is Action.CONTINUE
+
+
+@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST, FailureKind.UNSAFE])
+def test_f4_a_failure_that_cannot_be_recovered_is_a_hard_stop(kind):
+    auto = Auto()
+    auto.fail(kind, "no key")
+
+    assert auto.decision.action is Action.STOP
+    assert auto.decision.condition.startswith("hard stop")
+    assert auto.move().outcome is Outcome.FAILED
+
+
+def test_f4_what_nobody_answered_is_a_hard_stop():
+    auto = Auto()
+    auto.turn(DONE, items=[("unanswered", "rm -rf build")])
+
+    assert auto.decision.condition == "hard stop: nobody answered in time: rm -rf build"
+    assert auto.move().outcome is Outcome.FAILED
+
+
+def test_k13_a_limit_is_waited_for():
+    auto = Auto()
+    reset = auto.now + timedelta(hours=2)
+    auto.begin()
+    from allstop.core.moves import Failed
+
+    auto.ended(Failed(kind=FailureKind.USAGE_LIMITED, retry_at=reset))
+
+    assert isinstance(auto.move(), TakeTurn)
+    assert auto.now == reset
+    assert auto.decision is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<promise>BLOCKED: no key</promise>", "it is blocked: no key"),
+        ("<promise>PENDING: which one?</promise>", "it asks: which one?"),
+    ],
+)
+def test_an_agent_that_needs_somebody_is_paused_and_told_the_answer(text, reason):
+    auto = Auto()
+    auto.turn(text)
+    assert auto.move() == Wait(reason=reason, for_person=True)
+    auto.say(Answer(text="the second"))
+    auto.turn()
+
+    assert "A person says: the second" in auto.prompts[-1]
+
+
+def test_a_person_may_go_on_after_a_pause():
+    auto = Auto()
+    for _ in range(3):
+        auto.fail(FailureKind.NETWORK, "no")
+    auto.say(Resume())
+
+    assert isinstance(auto.move(), TakeTurn)
+
+
+# --- review ---
+
+
+def test_f9_it_reviews_its_work_before_the_end_and_decides_again():
+    auto = Auto(name="a", target="main", review="end")
+    auto.turn()
+    auto.turn(DONE)
+    assert auto.decision.action is Action.REVIEW
+    auto.turn(DONE, changes=False)
+
+    assert "as a strict reviewer would" in auto.prompts[-1]
+    assert auto.decision.action is Action.STOP
+
+
+def test_f9_a_review_that_changed_something_is_followed_by_another():
+    auto = Auto(name="a", target="main", review="end")
+    auto.turn(DONE)
+    auto.turn("I found a mistake.", changes=True)
+    auto.turn(DONE, changes=True)
+
+    assert auto.decision.action is Action.REVIEW
+
+
+def test_f9_a_run_without_changes_is_not_reviewed():
+    auto = Auto(review="end")
+    auto.turn(DONE)
+
+    assert auto.decision.action is Action.STOP
+
+
+# --- the gate and the merge ---
+
+
+def test_f9_one_merge_at_the_end_through_the_gate():
+    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    auto.turn(DONE)
+    assert isinstance(auto.begin(), RunChecks)
+    failed = CheckResult(name="Tests", run="pytest", passed=False, code=1, output="E assert")
+    auto.ended(ChecksDone(results=(failed,)))
+    auto.turn("Fixed.\n<promise>COMPLETE</promise>")
+    assert "E assert" in auto.prompts[-1]
+    assert isinstance(auto.begin(), RunChecks)
+    auto.ended(ChecksDone(tree="tree"))
+    merge = auto.begin()
+
+    assert isinstance(merge, Spawn)
+    assert merge.spec["verified"] == "tree"
+    closed = ChildClosed(
+        at=auto.now, ref="merge1", run="r/merge1", outcome=Outcome.DONE, tally=Tally()
+    )
+    auto.fold(closed)
+    assert auto.move() == Finish(outcome=Outcome.DONE, note="merged")
+
+
+def test_a_merge_that_fails_waits_for_a_person():
+    auto = Auto(name="a", target="main")
+    auto.turn(DONE)
+    auto.begin()
+    auto.fold(
+        ChildClosed(
+            at=auto.now,
+            ref="merge1",
+            run="r/merge1",
+            outcome=Outcome.CONFLICT,
+            tally=Tally(),
+            note="same.txt",
+        )
+    )
+
+    assert auto.move() == Wait(reason="it could not be merged: same.txt", for_person=True)
+
+
+# --- a model that decides ---
+
+
+def modelled(**more):
+    return Auto(policy="model", decision_agent="judge", **more)
+
+
+def test_f3_a_model_decides_and_fills_the_next_step_only():
+    auto = modelled()
+    auto.turn()
+    question = auto.turn(advice(next_input="Write the lexer first."))
+    auto.turn()
+
+    assert question.agent == "judge"
+    assert "Going on." in auto.prompts[1]
+    assert "The goal is still:\nWrite a parser." in auto.prompts[2]
+    assert "Next step: Write the lexer first." in auto.prompts[2]
+    assert auto.state.decisions[0].by == "judge"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["I think so.", "{}", advice(action="dance"), advice(confidence=2), advice(reason=""), "{" * 9],
+)
+def test_f3_the_rules_decide_where_a_model_answers_nonsense(answer):
+    auto = modelled()
+    auto.turn()
+    auto.turn(answer)
+
+    assert auto.decision.action is Action.CONTINUE
+    assert auto.decision.by.startswith("rules (")
+
+
+def test_f3_the_rules_decide_where_a_model_fails():
+    auto = modelled()
+    auto.turn(DONE)
+    auto.fail(FailureKind.OVERLOADED)
+
+    assert auto.decision.action is Action.STOP
+    assert auto.decision.by == "rules (overloaded)"
+
+
+@pytest.mark.parametrize(("confidence", "action"), [("0.62", "continue"), (0.59, "pause")])
+def test_f3_low_confidence_pauses(confidence, action):
+    """F3: "0.62" as a string is a number."""
+    auto = modelled()
+    auto.turn()
+    auto.turn(advice(confidence=confidence))
+
+    assert auto.decision.action == action
+
+
+def test_f3_hard_stops_win_over_any_decision():
+    auto = modelled()
+    auto.turn(items=[("unanswered", "rm -rf /")])
+    auto.turn(advice(action="continue", confidence=1))
+
+    assert auto.decision.action is Action.STOP
+    assert auto.decision.overridden is Action.CONTINUE
+    assert auto.decision.condition.startswith("hard stop")
+
+
+def test_f3_a_decision_in_prose_is_found():
+    found = read_decision(f"Sure:\n```json\n{advice('stop')}\n```", 3, "judge")
+
+    assert found.action is Action.STOP
+
+
+def test_a_word_of_a_person_is_told_once():
+    auto = Auto()
+    auto.turn()
+    auto.say(Say(text="Use tabs."))
+    auto.turn()
+    auto.turn()
+
+    assert "Use tabs." in auto.prompts[1]
+    assert "Use tabs." not in auto.prompts[2]
