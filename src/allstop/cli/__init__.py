@@ -30,6 +30,7 @@ COMMANDS = {
     "export": ("tasks", "All tasks as text: json, markdown or csv."),
     "run": ("work", "Work on the board's tasks, or on a PROMPT, until nothing is ready."),
     "room": ("room", 'Let agents talk about a GOAL; type to join in, "Allstop" ends it.'),
+    "auto": ("auto", "Keep an agent going on a PROMPT, decision by decision; merge at the end."),
     "approve": ("people", "Merge work that waits for review."),
     "redo": ("people", "Send work that waits for review back, with a comment."),
     "reject": ("people", "Cancel a task whose work waits for review."),

@@ -10,10 +10,12 @@ import msgspec
 
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.ids import RunId
+from allstop.core.plain import one_line
 from allstop.core.views import Line
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.app.looking import Recorded
     from allstop.ports import Record
 
 
@@ -101,6 +103,9 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
 
     with context.house() as house:
         recorded = look(lambda: record_of(house, run_id))
+    if recorded.opened.kind == "auto":
+        _print_decisions(recorded, as_json=as_json)
+        return
     for receipt in all_receipts(recorded.pilot, recorded.events):
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
@@ -118,12 +123,41 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             click.echo("      the record does not follow from what was known: see `allstop replay`")
 
 
+def _print_decisions(recorded: Recorded, *, as_json: bool) -> None:
+    """Of Full Auto: each decision, and what it was made from."""
+    from allstop.core.auto_views import decided, decisions
+
+    for receipt in decisions(recorded.pilot, recorded.events):
+        if as_json:
+            click.echo(msgspec.json.encode(receipt).decode())
+            continue
+        summary = receipt.summary
+        change = f"{summary.change.files} files changed" if summary.change else "no files"
+        error = f" · {one_line(summary.error)}" if summary.error else ""
+        click.echo(
+            f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {decided(receipt.decision)}"
+        )
+        click.echo(
+            f"      known: {summary.status}{error} · {change} · {summary.usage.tokens:,} tokens"
+            f" · {len(receipt.history.compactions)} compactions"
+        )
+
+
 @click.command()
 @click.argument("run_id", metavar="RUN")
+@click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Decide by the [auto] settings of this file instead; RUN may be `all`.",
+)
 @json_option
 @click.pass_obj
-def replay(context: Context, run_id: str, as_json: bool) -> int:
+def replay(context: Context, run_id: str, policy_file: str | None, as_json: bool) -> int:
     """Decide everything in RUN again from its record and show each difference."""
+    if policy_file is not None:
+        return _backtest(context, run_id, policy_file, as_json=as_json)
     from allstop.app.looking import record_of
     from allstop.core.receipts import differences
     from allstop.core.receipts import receipts as all_receipts
@@ -142,3 +176,39 @@ def replay(context: Context, run_id: str, as_json: bool) -> int:
         same = decided - len(found)
         click.echo(f"{same} of {decided} decisions come out the same.")
     return 1 if found else 0
+
+
+def _backtest(context: Context, run_id: str, policy_file: str, *, as_json: bool) -> int:
+    """What other rules would have done: stopped when, saved what, and wrongly or not."""
+    from allstop.app.autos import other_rules, recorded_autos
+    from allstop.core.auto_views import backtest
+
+    with context.house() as house:
+        recorded = look(lambda: recorded_autos(house, run_id))
+        tests = {
+            each.run: backtest(each.pilot, each.events, other_rules(each, policy_file))
+            for each in recorded
+        }
+    if as_json:
+        print_json({"runs": tests})
+        return 0
+    for run_name, test in tests.items():
+        click.echo(f"{run_name}: {test.turns} turns, {test.tokens:,} tokens")
+        for difference in test.differences:
+            click.echo(f"      {difference}")
+        if test.stops_at is None:
+            click.echo("      it would not have stopped earlier")
+            continue
+        wrongly = "; WRONGLY: the run reached its goal" if test.wrongly else ""
+        click.echo(
+            f"      it would have stopped after turn {test.stops_at}: {test.saved_turns} turns and"
+            f" {test.saved_tokens:,} tokens saved{wrongly}"
+        )
+    stopped = [test for test in tests.values() if test.stops_at is not None]
+    wrong = sum(test.wrongly for test in stopped)
+    saved = sum(test.saved_tokens for test in stopped)
+    click.echo(
+        f"{len(tests)} runs: {len(stopped)} stopped earlier, {wrong} of them wrongly;"
+        f" {saved:,} tokens saved"
+    )
+    return 0

@@ -12,7 +12,9 @@ from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.app.looking import Recorded
     from allstop.core.commands import Command
+    from allstop.core.ids import RunId
     from allstop.core.views import RunView
     from allstop.pilots.board import BoardState
 
@@ -186,7 +188,34 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")
         return 0
+    if recorded.opened.kind == "room":
+        return await _resume_room(house, recorded.run, as_json=as_json)
+    if recorded.opened.kind == "auto":
+        return await _resume_auto(house, recorded, as_json=as_json)
     mode = None if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
     only = [label_of(recorded.run)] if mode else []
     spec = board_spec(house, mode=mode)
     return await work(house, spec, lambda state: [], only=only, as_json=as_json)
+
+
+async def _resume_room(house: House, run_id: RunId, *, as_json: bool) -> int:
+    from allstop.app.rooms import thread_of
+    from allstop.cli.room import Asked, talk
+
+    thread = thread_of(run_id)
+    assert thread is not None, "a room's run is named so"
+    return await talk(house, Asked(goal=None, thread=thread, resume=True), as_json=as_json)
+
+
+async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> int:
+    import msgspec
+
+    from allstop.cli.auto import drive
+    from allstop.core.auto import AutoSpec
+
+    spec = msgspec.convert(recorded.opened.spec, AutoSpec)
+    decider = (spec.decision_agent,) if spec.decision_agent else ()
+    run_id = recorded.run
+    return await drive(
+        house, run_id, (spec.agent, *decider), lambda engine: engine.take(run_id), as_json=as_json
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, FailureKind, Usage
+from allstop.core.moves import Change, FailureKind, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff
@@ -121,6 +122,50 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             reviews=self.reviews + summary.was_review,
             reviewed=summary.footprint if summary.was_review else self.reviewed,
         )
+
+
+class Doing(Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of the turn that is under way."""
+
+    is_decision: bool = False
+    is_review: bool = False
+    plan: str = ""
+    compactions: int = 0
+    unanswered: tuple[str, ...] = ()
+
+
+class AutoState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: AutoSpec
+    base: str = ""
+    thread: str | None = None
+    turns: int = 0
+    doing: Doing | None = None  # the turn under way
+    plan: str = ""
+    change: Change | None = None
+    history: History = History()
+    summary: TurnSummary | None = None
+    undecided: bool = False  # a model is to be asked about the summary
+    decisions: tuple[Decision, ...] = ()
+    step: str = ""  # what the next turn is about, in the decider's words
+    news: str = ""  # what the next turn is told besides
+    told: tuple[str, ...] = ()  # by people
+    reviews: bool = False  # the next turn is one
+    paused: str = ""
+    wait_until: datetime | None = None
+    waits_for: str = ""
+    failures: int = 0
+    limits: int = 0
+    done: bool = False
+    checked: bool = False
+    tree: str = ""
+    merging: bool = False
+    merges: int = 0  # tried
+    end: Outcome | None = None
+    note: str = ""
+
+    @property
+    def decision(self) -> Decision | None:
+        return self.decisions[-1] if self.decisions else None
 
 
 # --- the rules ---

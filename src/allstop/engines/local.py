@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from allstop.core import run as runs
+from allstop.core.approvals import Rule
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING
 from allstop.core.commands import Abort, Allstop, Command
@@ -44,8 +45,7 @@ from allstop.ports import (
 HALT_S = 10.0
 """How long a stop waits for what it cut off before it says so."""
 
-EVERYTHING = ""
-"""The label above all others."""
+EVERYTHING = ""  # the label above all others
 
 Show = Callable[[RunId, Live], None]
 
@@ -131,11 +131,11 @@ class LocalEngine:
         *,
         title: str = "",
         limits: Limits | None = None,
+        rules: tuple[Rule, ...] = (),
     ) -> bool:
         """Begin a run; false when there is one of that name already."""
-        opened = Opened(
-            at=self._clock.now(), kind=kind, spec=spec, title=title, limits=limits or Limits()
-        )
+        at, limits = self._clock.now(), limits or Limits()
+        opened = Opened(at=at, kind=kind, spec=spec, title=title, limits=limits, rules=rules)
         runs.begin(self._pilots[kind], opened)  # what makes no sense is not even written
         self._claim(run)
         try:

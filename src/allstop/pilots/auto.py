@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import auto_prompts as prompts
 from allstop.core.auto import (
     Action,
     AutoSpec,
+    AutoState,
     Decision,
     DecisionPolicy,
-    History,
+    Doing,
     TurnSummary,
     by_rules,
     gated,
@@ -33,7 +33,6 @@ from allstop.core.events import (
 from allstop.core.moves import (
     LIMITED,
     OURS,
-    Change,
     ChecksDone,
     Failed,
     Finish,
@@ -63,50 +62,6 @@ KEPT = 50
 
 MERGE = "merge"
 DECISION_S = 120.0
-
-
-class Doing(Struct, frozen=True, gc=False, kw_only=True):
-    """What is known of the turn that is under way."""
-
-    is_decision: bool = False
-    is_review: bool = False
-    plan: str = ""
-    compactions: int = 0
-    unanswered: tuple[str, ...] = ()
-
-
-class AutoState(Struct, frozen=True, gc=False, kw_only=True):
-    spec: AutoSpec
-    base: str = ""
-    thread: str | None = None
-    turns: int = 0
-    doing: Doing | None = None  # the turn under way
-    plan: str = ""
-    change: Change | None = None
-    history: History = History()
-    summary: TurnSummary | None = None
-    undecided: bool = False  # a model is to be asked about the summary
-    decisions: tuple[Decision, ...] = ()
-    step: str = ""  # what the next turn is about, in the decider's words
-    news: str = ""  # what the next turn is told besides
-    told: tuple[str, ...] = ()  # by people
-    reviews: bool = False  # the next turn is one
-    paused: str = ""
-    wait_until: datetime | None = None
-    waits_for: str = ""
-    failures: int = 0
-    limits: int = 0
-    done: bool = False
-    checked: bool = False
-    tree: str = ""
-    merging: bool = False
-    merges: int = 0  # tried
-    end: Outcome | None = None
-    note: str = ""
-
-    @property
-    def decision(self) -> Decision | None:
-        return self.decisions[-1] if self.decisions else None
 
 
 class AutoPilot:
@@ -272,7 +227,13 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
         was_review=doing.is_review,
     )
     state = replace(
-        state, thread=turn.thread or state.thread, failures=0, limits=0, news="", told=()
+        state,
+        thread=turn.thread or state.thread,
+        failures=0,
+        limits=0,
+        news="",
+        told=(),
+        checked=False,
     )
     return _summed_up(state, summary, at)
 

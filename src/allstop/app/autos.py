@@ -1,0 +1,151 @@
+"""Full Auto: starting a thread that is kept going, and looking at what was decided."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from allstop.app import equipping, work
+from allstop.app.looking import record_of
+from allstop.core.approvals import Decision as Verdict
+from allstop.core.approvals import Rule
+from allstop.core.auto import AutoSpec, DecisionPolicy, ReviewWhen
+from allstop.core.errors import AllstopError
+from allstop.core.ids import AgentName, RunId
+from allstop.pilots.auto import AutoPilot
+from allstop.settings.model import Approvals, Auto
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.app.looking import Recorded
+
+PILOT = AutoPilot()
+
+
+def auto_spec(
+    house: House,
+    run: RunId,
+    goal: str,
+    *,
+    agent: AgentName,
+    policy: DecisionPolicy | None = None,
+    approvals: Approvals | None = None,
+    attended: bool,
+) -> AutoSpec:
+    """How the settings would have such a thread.
+
+    Raises:
+        AllstopError: it can't be had.
+    """
+    settings = house.settings
+    auto = settings.auto
+    terms = equipping.terms(house, settings.agents[agent])
+    policy = policy or DecisionPolicy(auto.policy.value)
+    decider = auto.decision_agent
+    if policy is DecisionPolicy.MODEL and decider is None:
+        hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
+        raise AllstopError("nobody is named who decides", hint)
+    approvals = approvals or auto.approvals
+    waits = attended and approvals is not Approvals.NEVER
+    return AutoSpec(
+        goal=goal,
+        agent=agent,
+        name=run,
+        target=work.target(house),
+        policy=policy,
+        decision_agent=AgentName(decider) if decider and policy is DecisionPolicy.MODEL else None,
+        review=ReviewWhen(auto.review.value),
+        min_confidence=auto.min_confidence,
+        no_progress_turns=auto.no_progress_turns,
+        repeated_errors=auto.repeated_errors,
+        max_compactions=auto.max_compactions,
+        compaction_turns=auto.compaction_turns,
+        cooldown_s=auto.cooldown_s,
+        ask_s=float(auto.approval_timeout_s) if waits else 0.0,
+        turn_s=terms.turn_s,
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
+        gate=equipping.gate(house),
+        merge=settings.merge.enabled,
+        backoff=equipping.backoff(house),
+    )
+
+
+def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
+    """Who answers an agent that asks: nobody, the rules, or a person. The strictest rule wins."""
+    match approvals or house.settings.auto.approvals:
+        case Approvals.NEVER:
+            return (Rule(prefix=(), decision=Verdict.DENY, why="approvals = never"),)
+        case Approvals.ASK:
+            return (Rule(prefix=(), decision=Verdict.ASK, why="approvals = ask"),)
+        case Approvals.POLICY:
+            return tuple(_rules_of(house))
+
+
+def _rules_of(house: House) -> list[Rule]:
+    found = []
+    for rule in house.settings.approvals.rules:
+        kinds = ((rule.allow, Verdict.ALLOW), (rule.ask, Verdict.ASK), (rule.deny, Verdict.DENY))
+        for words, decision in kinds:
+            if words is not None:
+                prefix = tuple(words.split()) if isinstance(words, str) else tuple(words)
+                found.append(Rule(prefix=prefix, decision=decision, why=rule.why or ""))
+    return found
+
+
+async def free_name(house: House) -> RunId:
+    """auto1, auto2 …"""
+    heads = await house.journal.heads() if house.has_store else []
+    taken = {head.run for head in heads}
+    number = 1
+    while f"auto{number}" in taken:
+        number += 1
+    return RunId(f"auto{number}")
+
+
+async def recorded_autos(house: House, run: str) -> list[Recorded]:
+    """One run of Full Auto, or all of them.
+
+    Raises:
+        AllstopError: it is none, or there are none.
+    """
+    if run == "all":
+        heads = await house.journal.heads() if house.has_store else []
+        names = [head.run for head in heads if head.kind == "auto"]
+        if not names:
+            raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
+        return [await record_of(house, name) for name in names]
+    recorded = await record_of(house, run)
+    if recorded.opened.kind != "auto":
+        raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
+    return [recorded]
+
+
+def other_rules(recorded: Recorded, file: str) -> AutoSpec:
+    """The run's own terms, with the [auto] settings of a file in their place.
+
+    Raises:
+        AllstopError: it is no such file.
+    """
+    try:
+        document = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        auto = msgspec.convert(document.get("auto", {}), Auto)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise AllstopError(
+            f"{file}: {error}", "it needs a table [auto] as in allstop.toml"
+        ) from None
+    given = {
+        name: getattr(auto, name)
+        for name in (
+            "min_confidence",
+            "no_progress_turns",
+            "repeated_errors",
+            "max_compactions",
+            "compaction_turns",
+        )
+    }
+    spec = msgspec.convert(recorded.opened.spec, AutoSpec)
+    return msgspec.structs.replace(spec, review=ReviewWhen(auto.review.value), **given)

@@ -1,0 +1,239 @@
+"""Full Auto in the terminal: an agent's thread that is kept going, decision by decision."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from allstop.cli.output import Context, run
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.core.auto import AutoState
+    from allstop.core.run import RunState
+    from allstop.engines.local import LocalEngine
+    from allstop.ports import Record
+
+FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
+
+
+class Asked(NamedTuple):
+    goal: str
+    agent: str | None
+    policy: str | None
+    approvals: str | None
+
+
+@click.command()
+@click.argument("goal", metavar="PROMPT")
+@click.option("--agent", help="Who works; else the first of the configured agents.")
+@click.option("--policy", type=click.Choice(["rules", "model"]), help="Who decides after a turn.")
+@click.option(
+    "--approvals",
+    type=click.Choice(["never", "policy", "ask"]),
+    help="Who answers an agent that asks: nobody, the rules, a person.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object an event and line.")
+@click.pass_obj
+def auto(
+    context: Context,
+    goal: str,
+    agent: str | None,
+    policy: str | None,
+    approvals: str | None,
+    as_json: bool,
+) -> int:
+    """Keep an agent going until PROMPT is reached, in a clone of its own; merge once at the end.
+
+    Type to tell it something, y or n to answer what it asks, "Allstop" to stop.
+    """
+    with context.house() as house:
+        asked = Asked(goal, agent, policy, approvals)
+        return run(lambda: _auto(house, asked, as_json=as_json))
+
+
+async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
+    import msgspec
+
+    from allstop.app import autos
+    from allstop.app.crew import chosen
+    from allstop.app.equipping import attempt_limits
+    from allstop.core.auto import DecisionPolicy
+    from allstop.core.errors import AllstopError
+    from allstop.settings.model import Approvals
+
+    if not asked.goal.strip():
+        raise AllstopError("the prompt is empty", "say what is to be done")
+    name = await autos.free_name(house)
+    agent = chosen(house, asked.agent)[0]
+    approvals = Approvals(asked.approvals) if asked.approvals else None
+    spec = autos.auto_spec(
+        house,
+        name,
+        asked.goal.strip(),
+        agent=agent,
+        policy=DecisionPolicy(asked.policy) if asked.policy else None,
+        approvals=approvals,
+        attended=sys.stdin.isatty(),
+    )
+    rules = autos.rules(house, approvals)
+    decider = (spec.decision_agent,) if spec.decision_agent else ()
+
+    async def open_it(engine: LocalEngine) -> None:
+        await engine.open(
+            name,
+            "auto",
+            msgspec.to_builtins(spec),
+            title=asked.goal.strip().splitlines()[0][:80],
+            limits=attempt_limits(house),
+            rules=rules,
+        )
+
+    return await drive(house, name, (agent, *decider), open_it, as_json=as_json)
+
+
+async def drive(
+    house: House, name: Any, agents: tuple[Any, ...], begin: Any, *, as_json: bool
+) -> int:
+    """Drive a run of Full Auto here, until it is over or only a person could go on."""
+    import anyio
+
+    from allstop.app.work import workshop
+
+    async with workshop(house, agents) as shop:
+        sitting = _Sitting(house, name, shop.engine, as_json=as_json)
+        async with anyio.create_task_group() as group:
+            group.start_soon(sitting.show)
+            group.start_soon(sitting.heed_signals)
+            await begin(shop.engine)
+            group.start_soon(sitting.heed_typing)
+            await sitting.over()
+            group.cancel_scope.cancel()
+        await sitting.catch_up()
+        return await sitting.goodbye()
+
+
+class _Sitting:
+    def __init__(self, house: House, name: Any, engine: LocalEngine, *, as_json: bool) -> None:
+        import anyio
+
+        self._house = house
+        self._run = name
+        self._engine = engine
+        self._as_json = as_json
+        self._seq = 0
+        self._state: RunState[AutoState] | None = None
+        self._stirred = anyio.Event()
+        self._told: set[str] = set()
+
+    async def show(self) -> None:
+        from allstop.app.following import follow
+
+        async with follow(self._house.journal, self._run) as batches:
+            async for batch in batches:
+                self._take(batch)
+
+    async def catch_up(self) -> None:
+        self._take(await self._house.journal.read(self._run, after=self._seq))
+
+    def _take(self, batch: Any) -> None:
+        from allstop.app.autos import PILOT
+        from allstop.cli.record import as_text, print_records
+        from allstop.core import run as runs
+        from allstop.core.auto_views import decided
+        from allstop.core.events import Opened
+        from allstop.core.views import Line, lines
+
+        record: Record
+        for record in batch:
+            if record.seq <= self._seq:
+                continue
+            self._seq = record.seq
+            event = record.event
+            before = self._state.pilot.decisions if self._state else ()
+            if isinstance(event, Opened):
+                self._state = runs.begin(PILOT, event)
+            elif self._state is not None:
+                self._state = runs.evolve(PILOT, self._state, event)
+            if self._as_json:
+                print_records([record], as_json=True)
+                continue
+            for line in lines(event):
+                click.echo(as_text(line))
+            auto = self._state.pilot if self._state else None
+            if auto and auto.decision and auto.decisions is not before:
+                click.echo(as_text(Line(event.at, "◆", decided(auto.decision))))
+            self._show_asks()
+        self._stirred.set()
+
+    def _show_asks(self) -> None:
+        for ask in self._state.asks.values() if self._state else ():
+            if ask.id not in self._told:
+                self._told.add(ask.id)
+                click.echo(f"          allow it? y or n, then Enter   ({ask.id})")
+
+    async def over(self) -> None:
+        import anyio
+
+        while True:
+            self._stirred = anyio.Event()
+            await self._engine.idle()
+            state = self._engine.state(self._run)
+            if state is None or not sys.stdin.isatty():
+                return
+            await self._stirred.wait()
+
+    async def heed_signals(self) -> None:
+        import anyio
+
+        from allstop.core.commands import Allstop, Pause
+
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            asked = False
+            async for number in signals:
+                if number == signal.SIGINT and not asked:
+                    asked = True
+                    click.echo("pausing after this turn; Ctrl-C again stops it now", err=True)
+                    await self._engine.command(self._run, Pause(), by="Ctrl-C")
+                else:
+                    await self._engine.command(self._run, Allstop(), by="Ctrl-C twice")
+
+    async def heed_typing(self) -> None:
+        from allstop.cli.room_screen import piped_lines
+        from allstop.core.commands import Allstop, Permit, Say, is_allstop
+
+        async for line in piped_lines(sys.stdin.fileno()):
+            words = line.strip()
+            asks = list(self._state.asks) if self._state else []
+            if is_allstop(words):
+                await self._engine.command(self._run, Allstop())
+            elif asks and words.lower() in ("y", "yes", "n", "no"):
+                allow = words.lower().startswith("y")
+                await self._engine.command(self._run, Permit(ask=asks[0], allow=allow))
+            elif words:
+                await self._engine.command(self._run, Say(text=words))
+
+    async def goodbye(self) -> int:
+        from allstop.core.helm import Hold
+        from allstop.core.moves import Outcome
+
+        state = self._state
+        assert state is not None, "it was opened"
+        held = state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
+        if state.closed is None:
+            if not self._as_json:
+                why = "stopped" if held else state.pilot.paused or "it waits"
+                click.echo(f"{self._run}: {why}. Go on: allstop resume {self._run}")
+            return STOPPED if held else WAITS
+        match state.closed.outcome:
+            case Outcome.DONE:
+                return FINISHED
+            case Outcome.BRAKED | Outcome.TIMED_OUT:
+                return LIMIT
+            case Outcome.ABORTED:
+                return STOPPED
+            case _:
+                return FAILED

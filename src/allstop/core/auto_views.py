@@ -1,0 +1,116 @@
+"""Receipts of Full Auto: every decision with what it was made from, and how others would decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from allstop.core import run as runs
+from allstop.core.auto import (
+    Action,
+    AutoSpec,
+    AutoState,
+    Decision,
+    History,
+    TurnSummary,
+    by_rules,
+    gated,
+)
+from allstop.core.events import Closed, Event, Opened
+from allstop.core.moves import Outcome
+from allstop.core.run import Pilot
+
+GOES_ON = (Action.CONTINUE, Action.REVIEW)
+
+
+class DecisionReceipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """One decision: its inputs, what was decided, by whom, and what won over it."""
+
+    seq: int
+    at: datetime
+    summary: TurnSummary
+    history: History
+    decision: Decision
+
+
+class Backtest(Struct, frozen=True, gc=False, kw_only=True):
+    """What other rules would have done with a run as it was."""
+
+    turns: int
+    tokens: int
+    differences: tuple[str, ...] = ()
+    stops_at: int | None = None  # the turn after which it would not have gone on
+    saved_turns: int = 0
+    saved_tokens: int = 0
+    wrongly: bool = False  # it went on to its goal after that
+
+
+def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
+    """Every decision in the record, oldest first."""
+    opened = events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    state = runs.begin(pilot, opened)
+    found = []
+    for seq, event in enumerate(events[1:], start=2):
+        before = state.pilot.decisions
+        state = runs.evolve(pilot, state, event)
+        auto = state.pilot
+        if auto.decisions is not before and auto.decisions and auto.summary is not None:
+            found.append(
+                DecisionReceipt(
+                    seq=seq,
+                    at=event.at,
+                    summary=auto.summary,
+                    history=auto.history,
+                    decision=auto.decisions[-1],
+                )
+            )
+    return found
+
+
+def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -> Backtest:
+    """Decide everything again by rules with these settings; the turns stay what they were."""
+    made = decisions(pilot, events)
+    tokens = [receipt.summary.usage.tokens for receipt in made]
+    differences = []
+    stops_at = None
+    for receipt in made:
+        again = gated(
+            spec, receipt.history, receipt.summary, by_rules(spec, receipt.history, receipt.summary)
+        )
+        was = receipt.decision.action
+        if again.action is not was:
+            why = again.condition or again.reason
+            turn = receipt.summary.turn
+            differences.append(f"turn {turn}: {was} became {again.action} ({why})")
+        if stops_at is None and was in GOES_ON and again.action not in GOES_ON:
+            stops_at = receipt.summary.turn
+    saved = (
+        []
+        if stops_at is None
+        else [t for r, t in zip(made, tokens, strict=True) if r.summary.turn > stops_at]
+    )
+    reached = any(isinstance(e, Closed) and e.outcome is Outcome.DONE for e in events)
+    return Backtest(
+        turns=len(made),
+        tokens=sum(tokens),
+        differences=tuple(differences),
+        stops_at=stops_at,
+        saved_turns=len(saved),
+        saved_tokens=sum(saved),
+        wrongly=stops_at is not None and reached,
+    )
+
+
+def decided(decision: Decision) -> str:
+    """A decision in one line."""
+    over = f", overridden by {decision.condition}" if decision.overridden else ""
+    if decision.condition and not decision.overridden:
+        over = f" ({decision.condition})"
+    was = f" (was {decision.overridden})" if decision.overridden else ""
+    return (
+        f"turn {decision.turn}: {decision.action}{was}, {decision.reason}{over}"
+        f" · confidence {decision.confidence:g} · by {decision.by}"
+    )

@@ -1,0 +1,143 @@
+"""F2, F7: Full Auto from the command line, with a scripted agent and a real repository."""
+
+import json
+
+import pytest
+
+SETTINGS = """
+[agents.coder]
+driver = "scripted"
+script = "coder.toml"
+
+[[verification.commands]]
+name = "Tests"
+run = "test -f parser.txt"
+
+[auto]
+cooldown_s = 0
+"""
+CODER = """
+[[turn]]
+steps = [{ say = "I have a plan." }, { write = "lexer.txt", text = "x" }]
+[[turn]]
+steps = [{ ask = "rm -rf build" }, { say = "Done." }, { signal = "COMPLETE" }]
+[[turn]]
+steps = [{ say = "Looked at it." }, { signal = "COMPLETE" }]
+[[turn]]
+steps = [{ write = "parser.txt", text = "y" }, { say = "Right." }, { signal = "COMPLETE" }]
+[[turn]]
+steps = [{ say = "Looked again." }, { signal = "COMPLETE" }]
+"""
+STUCK = """
+repeat = true
+[[turn]]
+steps = [{ say = "I will begin soon." }]
+"""
+
+
+@pytest.fixture
+def coder(person):
+    def make(script=CODER, settings=SETTINGS):
+        (person.repository / "allstop.toml").write_text(settings)
+        (person.repository / "coder.toml").write_text(script)
+        person.git("add", "-A")
+        person.git("commit", "-qm", "settings")
+        person.allstop("trust", "--yes")
+        return person
+
+    return make
+
+
+def test_f2_a_thread_is_kept_going_until_its_work_is_merged(coder):
+    """F2, F4, F9: continue, review, a gate that says no, one merge at the end."""
+    person = coder()
+
+    said = person.allstop("auto", "Write a parser")
+
+    assert "turn 1: continue, it has not said that it is done" in said
+    assert "denied: nobody to ask: rm -rf build" in said
+    assert "turn 2: review" in said
+    assert "✗ Tests failed with exit code 1" in said
+    assert "ended: done (merged)" in said
+    assert (person.repository / "parser.txt").exists()
+    assert person.git("log", "-1", "--format=%s") == "Merge auto1: Write a parser"
+
+
+def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
+    """F7, F12, Q20: JSONL with inputs and output; the record alone gives the same decisions."""
+    person = coder()
+    person.allstop("auto", "Write a parser")
+
+    receipts = [
+        json.loads(line)
+        for line in person.allstop("receipts", "auto1", "--json").split("\n")
+        if line
+    ]
+    assert [each["decision"]["action"] for each in receipts] == [
+        "continue", "review", "stop", "review", "stop"
+    ]  # fmt: skip
+    assert receipts[0]["summary"]["status"] == "completed"
+    assert "decisions come out the same" in person.allstop("replay", "auto1")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[auto]\nreview = "never"\n')
+    said = person.allstop("replay", "all", "--policy", str(policy))
+    assert "turn 2: review became stop" in said
+    assert "1 runs: 1 stopped earlier, 1 of them wrongly" in said
+
+
+def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
+    person = coder()
+    person.allstop("auto", "Write a parser")
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[auto]\nrewiev = 1\n")
+
+    done = person.try_allstop("replay", "all", "--policy", str(policy))
+
+    assert done.returncode == 2
+    assert "rewiev" in done.stderr
+
+
+def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
+    """F4: exit code 3, the reason, and how to go on; `tell` and `resume` do."""
+    person = coder(STUCK)
+
+    said = person.allstop("auto", "Write a parser", code=3)
+
+    assert "soft stop: no progress" in said
+    assert "Go on: allstop resume auto1" in said
+    assert "no progress" in person.allstop("status")
+    person.allstop("tell", "auto1", "Begin now.")
+    person.allstop("resume", "auto1", code=3)
+    log = person.allstop("log", "auto1")
+    assert "user: Begin now." in log
+    assert log.count("coder takes a turn") > 3
+
+
+def test_f5_a_person_at_the_terminal_answers(coder):
+    """F5: what the agent asks is shown, and the answer reaches it."""
+    person = coder(
+        """
+[[turn]]
+steps = [{ ask = "make install" }, { write = "parser.txt", text = "y" }, { signal = "COMPLETE" }]
+[[turn]]
+steps = [{ signal = "COMPLETE" }]
+"""
+    )
+
+    said, code = person.at_terminal("auto", "Write a parser", keys=[("allow it?", "y\n")])
+
+    assert code == 0, said
+    assert "allows ask-0" in said
+    assert "make install: allowed" in person.allstop("log", "auto1")
+
+
+def test_an_empty_prompt_and_an_unknown_agent_are_refused(coder):
+    person = coder()
+
+    assert "the prompt is empty" in person.try_allstop("auto", "  ").stderr
+    assert (
+        "there is no agent 'nobody'" in person.try_allstop("auto", "x", "--agent", "nobody").stderr
+    )
+    done = person.try_allstop("auto", "x", "--policy", "model")
+    assert done.returncode == 2
+    assert "decision_agent" in done.stderr
