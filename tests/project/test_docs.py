@@ -15,7 +15,9 @@ import pytest
 import allstop
 from allstop.adapters.agents.script import Step, read_script
 from allstop.core.moves import FailureKind
+from allstop.core.talk import Ending
 from allstop.settings import Environment, load
+from allstop.settings.model import Settings
 from project import tree
 
 PLANS = {"ROADMAP.md", "CHANGELOG.md", "docs/requirements.md"}
@@ -155,3 +157,21 @@ def test_the_page_of_scripts_knows_every_step_and_every_failure():
 
     assert [verb for verb in verbs if f"`{{ {verb} = " not in page] == []
     assert [kind for kind in FailureKind if f"`{kind}`" not in page] == []
+
+
+def test_r22_the_guide_to_rooms_says_how_to_start_and_stop_and_gives_the_true_defaults():
+    """R22: start, stop, guards with defaults, envelopes, discarded replies, deviations, edges."""
+    guide = tree.text(tree.ROOT / "docs" / "guides" / "rooms.md")
+    room = Settings().room
+
+    for words in ("allstop room", "Allstop", "@router collaborate", '"handoff"', "discarded"):
+        assert words in guide
+    for heading in ("## Stop", "## Guards", "## Where this differs", "## Known edge cases"):
+        assert heading in guide
+    assert f"| `max_turns` | {room.max_turns} | `max_turns_emergency`" in guide
+    assert f"| `max_tokens` | {room.max_tokens:,} | `max_tokens_emergency`" in guide
+    assert f"| `max_minutes` | {room.max_minutes:g} | `max_elapsed_minutes`" in guide
+    assert f"| {room.soft_turns}, {room.soft_tokens:,} |" in guide
+    assert f"grows to {room.window_items_max} items or {room.window_tokens_max:,} tokens" in guide
+    for ending in Ending:
+        assert f"`{ending}`" in guide

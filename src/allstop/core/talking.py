@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from allstop.core.circles import REMEMBERED, fingerprint, in_circles
 from allstop.core.envelopes import Reply
 from allstop.core.ids import AgentName
-from allstop.core.moves import Usage
+from allstop.core.moves import Part, Usage
 from allstop.core.talk import (
     CANCELED,
     RUNNING,
@@ -37,6 +37,7 @@ class Session(Struct, frozen=True, gc=False, kw_only=True):
     agents: tuple[AgentName, ...]
     speaker: AgentName  # whose turn it is
     window: Window
+    goal: Part
     task: str = ""  # what the speaker was handed
     called: AgentName | None = None  # whom a person wants to hear next
     began: datetime | None = None  # the turn under way
@@ -196,10 +197,12 @@ def _passed(before: int, after: int, every: int) -> bool:
 def lost(session: Session, used: Usage, took_s: float) -> Session:
     """A turn that came to nothing is paid for all the same."""
     tokens = used.tokens if _is_plausible(used) else 0
+    speaker = session.called or session.speaker
     return replace(
         session,
         began=None,
-        speaker=session.called or session.speaker,
+        speaker=speaker,
+        task=session.task if speaker == session.speaker else "",
         tokens=session.tokens + tokens,
         cost_microusd=session.cost_microusd + max(0, used.cost_microusd),
         ran_s=session.ran_s + took_s,

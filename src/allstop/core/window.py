@@ -9,7 +9,7 @@ front byte for byte the same, and is then cut back at once.
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -25,6 +25,10 @@ LEAST_CHARS, MOST_CHARS = 1.0, 8.0
 
 CALIBRATION = 0.2
 """How much one report counts against all before it."""
+
+HOUR_S = 3600
+NEARLY = 0.8
+"""How much of the time that something is remembered for may pass before it is asked for again."""
 
 GAP_SHARE = 0.3
 """The same for the time between two calls."""
@@ -51,17 +55,19 @@ class Window(Struct, frozen=True, gc=False, kw_only=True):
     cuts: int = 0  # how often its front has changed
 
 
-def add(window: Window, text: str, spec: WindowSpec, chars_a_token: float) -> Window:
+def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> Window:
     """One more item; cut back when there are too many of them or they are too long."""
-    text = shortened(text, int(spec.tokens * chars_a_token))
-    parts = (*window.parts, part(text))
-    chars = window.chars + len(text)
+    most_chars = int(spec.tokens * chars_a_token)
+    if len(item.text) > most_chars:
+        item = part(shortened(item.text, most_chars))
+    parts = (*window.parts, item)
+    chars = window.chars + len(item.text)
     is_strict = spec.policy is Policy.STRICT
     most_items = spec.items if is_strict else max(spec.items, spec.items_max)
     most_tokens = spec.tokens if is_strict else max(spec.tokens, spec.tokens_max)
     if len(parts) <= most_items and chars <= most_tokens * chars_a_token:
         return Window(parts=parts, chars=chars, cuts=window.cuts)
-    kept = newest(parts, spec.items, int(spec.tokens * chars_a_token))
+    kept = newest(parts, spec.items, most_chars)
     return Window(parts=kept, chars=sum(len(p.text) for p in kept), cuts=window.cuts + 1)
 
 
@@ -114,13 +120,13 @@ FORGETFUL = Memory(least=0, write=1.0, read=1.0, write_hour=None)
 """An agent that bills nothing, or bills everything alike."""
 
 
-def lifetime(memory: Memory, gap: timedelta | None) -> Lifetime:
+def lifetime(memory: Memory, gap_s: float | None) -> Lifetime:
     """For how long it must be remembered, by the time between two calls of the same agent."""
     if memory.read >= 1.0:
         return Lifetime.NONE
-    if gap is None or gap < timedelta(minutes=memory.minutes * 0.8):
+    if gap_s is None or gap_s < memory.minutes * 60 * NEARLY:
         return Lifetime.MINUTES
-    if memory.write_hour is not None and gap < timedelta(minutes=50):
+    if memory.write_hour is not None and gap_s < HOUR_S * NEARLY:
         return Lifetime.HOUR
     return Lifetime.NONE
 
@@ -157,10 +163,6 @@ class Pace(Struct, frozen=True, gc=False, kw_only=True):
     gap_s: float | None = None  # between two calls, on average
     is_elastic: bool = True  # as it was decided when the window was last cut
     cuts: int = -1  # which cut that was
-
-    @property
-    def gap(self) -> timedelta | None:
-        return None if self.gap_s is None else timedelta(seconds=self.gap_s)
 
 
 def called(pace: Pace, at: datetime) -> Pace:

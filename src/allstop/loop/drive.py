@@ -16,13 +16,14 @@ from allstop.core import run as runs
 from allstop.core.approvals import Ask, Decision, judge
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
-from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped, ThreadOpened
+from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import describe
 from allstop.loop.capacity import Place
 from allstop.loop.deck import Deck
+from allstop.loop.move_watch import MoveWatch
 from allstop.loop.steps import (
     Again,
     Driven,
@@ -292,7 +293,7 @@ class Drive(Generic[S]):
         left_s = brakes.seconds_left(
             state.limits, state.tally, state.opened.at, state.open_move.started_at
         )
-        watch = _Watch(self, state.open_move.id)
+        watch = MoveWatch(self, state.open_move.id)
         try:
             return await self._deck.hands.perform(
                 self.run, move, watch, math.inf if left_s is None else left_s
@@ -389,23 +390,3 @@ class Drive(Generic[S]):
         if ask.id not in self.state.permits and not self._is_cut:
             await self.note(move_id, Item(kind="unanswered", text=words))
         return self.state.permits.get(ask.id, False)
-
-
-class _Watch:
-    """Lets an agent speak to the drive about one move only."""
-
-    def __init__(self, drive: Drive[S], move_id: MoveId) -> None:
-        self._drive = drive
-        self._move_id = move_id
-
-    def live(self, live: Live) -> None:
-        self._drive.show(live)
-
-    async def opened(self, thread: str) -> None:
-        await self._drive.record(lambda now: ThreadOpened(at=now, id=self._move_id, thread=thread))
-
-    async def saw(self, item: Item) -> None:
-        await self._drive.note(self._move_id, item)
-
-    async def ask(self, ask: Ask) -> bool:
-        return await self._drive.ask(self._move_id, ask)

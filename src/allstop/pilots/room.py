@@ -26,6 +26,7 @@ from allstop.core.moves import (
     Talk,
     TurnDone,
     Wait,
+    part,
     prompt_of,
 )
 from allstop.core.plain import one_line
@@ -58,6 +59,9 @@ AGAIN = frozenset(
     }
 )
 """What may go better the next time."""
+
+THREAD = WindowSpec()
+"""What is remembered of a whole thread, for single answers."""
 
 LIMIT_WAITS = Backoff(first_s=15.0)
 """Where a provider does not say when to come back."""
@@ -120,7 +124,7 @@ def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
     parts = session.window.parts
     lifetime = Lifetime.NONE
     if pace.is_elastic:
-        lifetime = windows.lifetime(_memory(spec, agent), pace.gap)
+        lifetime = windows.lifetime(_memory(spec, agent), pace.gap_s)
     else:
         most_chars = int(spec.window.tokens * state.chars_a_token)
         parts = windows.newest(parts, spec.window.items, most_chars)
@@ -130,7 +134,7 @@ def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
     return Talk(
         system=system_prompt(agent, session.agents),
         parts=(
-            Part(text=goal_part(spec.goal), keep=lifetime is not Lifetime.NONE),
+            session.goal if lifetime is Lifetime.NONE else replace(session.goal, keep=True),
             *parts,
             Part(text=notes),
         ),
@@ -146,7 +150,7 @@ def _pace(state: RoomState, session: Session, agent: AgentName) -> Pace:
     """
     pace = state.paces.get(agent, Pace())
     spec, memory = session.spec, _memory(session.spec, agent)
-    kept = windows.lifetime(memory, pace.gap)
+    kept = windows.lifetime(memory, pace.gap_s)
     if pace.cuts == session.window.cuts and not (pace.is_elastic and kept is Lifetime.NONE):
         return pace
     count = len(session.window.parts)
@@ -187,9 +191,15 @@ def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     is_chat = spec.mode is TalkMode.SINGLE
     window = state.talk if is_chat else Window()
     session = Session(
-        spec=spec, agents=spec.agents, started_at=at, speaker=spec.first, window=window
+        spec=spec,
+        agents=spec.agents,
+        started_at=at,
+        speaker=spec.first,
+        window=window,
+        goal=part(goal_part(spec.goal)),
     )
-    talk = windows.add(state.talk, item_part(YOU, spec.goal), WindowSpec(), state.chars_a_token)
+    said = part(item_part(YOU, spec.goal))
+    talk = windows.add(state.talk, said, THREAD, state.chars_a_token)
     told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
     threads = state.threads if is_chat else {}  # who talks of something else begins anew
@@ -207,17 +217,19 @@ def _said(state: RoomState, text: str) -> RoomState:
     if to is not None:  # whoever is waited for is not waited for any more
         under_way = session.began is not None
         speaker = session.speaker if under_way else to
-        session = replace(session, called=to, speaker=speaker, wait_until=None)
+        task = session.task if speaker == session.speaker else ""
+        session = replace(session, called=to, speaker=speaker, task=task, wait_until=None)
     return replace(state, session=session)
 
 
 def _heard(state: RoomState, text: str) -> RoomState:
     """One more item of the transcript."""
-    talk = windows.add(state.talk, text, WindowSpec(), state.chars_a_token)
+    item = part(text)
+    talk = windows.add(state.talk, item, THREAD, state.chars_a_token)
     session = state.session
     if session is not None:
         spec = session.spec.window
-        window = windows.add(session.window, text, spec, state.chars_a_token)
+        window = windows.add(session.window, item, spec, state.chars_a_token)
         session = replace(session, window=window)
     return replace(state, talk=talk, session=session)
 
@@ -267,7 +279,7 @@ def _after(state: RoomState, agent: AgentName, reply: Reply) -> RoomState:
         state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
         session = state.session
         assert session is not None
-    task = reply.handoff.task if to is not None and reply.handoff is not None else ""
+    task = reply.handoff.task if reply.handoff is not None and to == speaker else ""
     session = replace(session, speaker=speaker, task=task)
     circling = talks.circling(session)
     if circling and circling != session.circled:
