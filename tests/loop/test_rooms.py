@@ -6,14 +6,14 @@ import anyio
 import pytest
 
 from allstop.core.commands import Allstop, Interrupt, Resume, Say, StartSession
-from allstop.core.events import MoveEnded, MoveStarted
+from allstop.core.events import Commanded, MoveEnded, MoveStarted
 from allstop.core.ids import HELM
 from allstop.core.moves import Item, TurnDone, Usage
 from allstop.core.receipts import differences
 from allstop.core.room_views import EventType, RoomView
 from allstop.core.talk import Ending
 from allstop.pilots import PILOTS
-from allstop.ports import Abilities
+from allstop.ports import Abilities, Entry
 from table import envelope, session_spec
 from unlucky import GuardedJournal, MortalJournal, RacingJournal
 from world import World
@@ -212,3 +212,21 @@ async def test_r14_two_rooms_side_by_side_do_not_see_each_other():
         events = str(await world.events(name))
         assert f"the goal of {name}" in events
         assert other not in events
+
+
+async def test_r8_a_stop_that_was_lifted_at_once_has_ended_the_session_all_the_same():
+    """R8, K2: Allstop and Resume may both be written before anybody looks."""
+    world = parlour()
+    async with world.running() as engine:
+        await engine.open(ROOM, "room", {"thread": "default"})
+        await engine.command(ROOM, StartSession(session=spec()))
+        await anyio.sleep(5)
+        now = world.journal.writes[-1][1][0].event.at
+        await world.journal.append(
+            Entry(HELM, Commanded(at=now, command=Allstop())),
+            Entry(HELM, Commanded(at=now, command=Resume())),
+        )
+        await anyio.sleep(LONG_S)
+
+    assert said(await shown(world)) == ["idea 1"]
+    assert (await world.state(ROOM)).pilot.last.reason is Ending.STOPPED_BY_USER

@@ -507,3 +507,21 @@ def test_q3_a_long_room_keeps_no_more_than_its_window():
 
     assert len(table.session.window.parts) <= 24
     assert len(table.state.talk.parts) <= 24
+
+
+def test_r17_a_provider_that_is_always_overloaded_is_given_up():
+    """R17: an answer of 500 without a time to come back is an error like others."""
+    table = Table(AUTOPILOT)
+    for _ in range(3):
+        table.fail(FailureKind.OVERLOADED, message="500")
+        table.now += timedelta(minutes=10)
+
+    assert table.ending is Ending.AGENT_FAILED
+
+
+def test_r21_a_session_that_ends_by_itself_was_not_cut_off():
+    """R21: the guard that was reached by the same turn did not end it."""
+    table = Table(COLLABORATE, max_turns=1)
+    table.turn()
+
+    assert table.ending is Ending.NO_HANDOFF

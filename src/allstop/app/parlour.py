@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import crew
 from allstop.app.rooms import read, run_of, start, tell
+from allstop.app.work import engine_name
 from allstop.core.commands import Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -87,7 +89,7 @@ async def parlour(house: House, thread: str) -> AsyncIterator[Parlour]:
         clock=house.clock,
         pilots=PILOTS,
         launcher=launcher,
-        name=f"room {thread}",
+        name=engine_name(os.getpid()),
     )
     try:
         async with engine.serving():

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.seating import Wish, session_spec, usual
 from allstop.core.commands import Allstop, Command, Interrupt, Resume, Say, StartSession
 from allstop.core.errors import AllstopError
-from allstop.core.events import Commanded, Event, Opened
+from allstop.core.events import Commanded, Event, Opened, Stopped
 from allstop.core.helm import Helm, Hold
 from allstop.core.helm import fold as steered
 from allstop.core.ids import HELM, AgentName, RunId
 from allstop.core.room_views import RoomEvent, RoomView
+from allstop.core.run import must_be_told
 from allstop.core.talk import SessionSpec, TalkMode
 from allstop.core.talking import RoomState, addressed
 from allstop.core.typed import Begin, StopWord, Unclear, Words, understand
@@ -170,11 +173,31 @@ def _single(house: House, words: str) -> SessionSpec:
 
 async def stop(house: House, thread: str, by: str = "user") -> Heard:
     """Allstop for one thread; where nobody speaks it is only noted."""
-    found = await read(house, thread)
-    if found.exists and found.view.run.closed is None:
+    while not (found := await read(house, thread)).exists:
+        with suppress(StaleError):
+            opened = Entry(run_of(thread), found.view.run.opened)
+            await house.journal.append(opened, expect=found.cursor)
+    if found.view.run.closed is None:
         await tell(house, thread, Allstop(), by)
     active = found.room.session is not None
     return Heard(stopped=active, note="" if active else "no session is active: nothing to stop")
+
+
+async def end_unheard(house: House, silent: Collection[int]) -> None:
+    """Sessions that nobody drives but processes which don't answer end with an Allstop too."""
+    holders = house.journal.holders()
+    driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
+    for head in await house.journal.heads():
+        thread = thread_of(head.run)
+        while thread and head.run not in driven:
+            found = await read(house, thread)
+            if found.room.session is None or not must_be_told(
+                PILOT, found.view.run, found.helm, found.helm.stops
+            ):
+                break
+            stopped = Stopped(at=house.clock.now(), stops=found.helm.stops)
+            with suppress(StaleError):
+                await house.journal.append(Entry(head.run, stopped), expect=found.cursor)
 
 
 async def cancel(house: House, thread: str) -> Heard:

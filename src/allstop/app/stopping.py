@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from allstop.adapters.processes.registry import put_down_recorded, recorded
 from allstop.app.looking import helm_of, others_at_work
+from allstop.app.rooms import end_unheard
 from allstop.app.work import engine_name
 from allstop.core import helm as helms
 from allstop.core.commands import Allstop, Resume
@@ -137,6 +138,7 @@ async def _receipt(
             await _say(house.journal, stop_)
         if killed or silent:
             await house.journal.append(Entry(HELM, mine))
+        await end_unheard(house, silent)
     except (StoreBrokenError, StoreFullError):
         recorded_ = False  # the STOP file still stands
     parts = (*answers.values(), mine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from allstop.app.parlour import Parlour
     from allstop.app.rooms import Read
     from allstop.cli.room_screen import RoomScreen
-    from allstop.core.talk import Ending
+    from allstop.core.ids import RunId
+    from allstop.core.talk import Ending, SessionSpec
     from allstop.core.talking import Summary
+    from allstop.ports import Live
 
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
 
@@ -90,13 +93,16 @@ async def talk(house: House, asked: Asked, *, as_json: bool = False) -> int:
     async with parlour(house, asked.thread) as place:
         found = await read(house, asked.thread)
         sitting = _Sitting(house, place, found)
-        with _screen(as_json=as_json) as screen:
+        spec = _spec(house, asked)
+        if spec is not None:  # this takes its time, and Ctrl-C still ends everything
+            place.hire(spec.agents)
+        with _screen(as_json=as_json) as screen, _signals() as signals:
             sitting.screen = screen
-            place.engine.view(lambda run_id, live: screen.live(live))
+            place.engine.view(sitting.live)
             async with anyio.create_task_group() as group:
                 group.start_soon(sitting.show)
-                group.start_soon(sitting.heed_signals)
-                await sitting.begin(asked)
+                group.start_soon(sitting.heed_signals, signals)
+                await sitting.begin(asked, spec)
                 group.start_soon(sitting.heed_typing, asked.goal is None and not asked.resume)
                 await sitting.over()
                 group.cancel_scope.cancel()
@@ -109,11 +115,34 @@ def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
 
     if as_json:
         return JsonRoomScreen()
-    if sys.stdout.isatty() and sys.stdin.isatty():
+    if all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         from allstop.cli.room_terminal import TerminalRoomScreen
 
         return TerminalRoomScreen()
     return PlainRoomScreen()
+
+
+def _spec(house: House, asked: Asked) -> SessionSpec | None:
+    from allstop.app.seating import Wish, session_spec
+    from allstop.core.talk import TalkMode
+
+    if asked.goal is None:
+        return None
+    wish = Wish(
+        asked.goal,
+        TalkMode(asked.mode),
+        asked.agents,
+        asked.first,
+        asked.max_rounds,
+        asked.respect_final,
+    )
+    return session_spec(house, wish)
+
+
+def _signals() -> AbstractContextManager[AsyncIterator[signal.Signals]]:
+    import anyio
+
+    return anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM)
 
 
 class _Sitting:
@@ -133,29 +162,26 @@ class _Sitting:
         self._stays = False
         self._began = False
 
-    async def begin(self, asked: Asked) -> None:
-        from allstop.app.seating import Wish, session_spec
-        from allstop.core.talk import TalkMode
-
+    async def begin(self, asked: Asked, spec: SessionSpec | None) -> None:
         if asked.resume:
             await self._place.go_on()
             self._began = True
-        elif asked.goal is not None:
-            wish = Wish(
-                asked.goal,
-                TalkMode(asked.mode),
-                asked.agents,
-                asked.first,
-                asked.max_rounds,
-                asked.respect_final,
-            )
-            await self._place.begin(session_spec(self._house, wish), instead=asked.instead)
+        elif spec is not None:
+            await self._place.begin(spec, instead=asked.instead)
             self._began = True
         else:
             self._stays = True
             self.screen.note(
                 "Type @NAME and a question, or @router collaborate A B: GOAL; Ctrl-D leaves."
             )
+
+    def live(self, run: RunId, live: Live) -> None:
+        """Words of the move that is under way; it may not have been shown yet."""
+        from allstop.core.room_views import call_id
+
+        state = self._place.engine.state(run)
+        move = state.open_move if state else None
+        self.screen.live(live, call_id(self._place.thread, move.id) if move else "")
 
     async def show(self) -> None:
         from allstop.app.following import follow
@@ -197,16 +223,13 @@ class _Sitting:
             self._stirred = anyio.Event()
             await self._stirred.wait()
 
-    async def heed_signals(self) -> None:
-        import anyio
-
+    async def heed_signals(self, signals: AsyncIterator[signal.Signals]) -> None:
         from allstop.app.rooms import stop
 
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for number in signals:
-                heard = await stop(self._house, self._place.thread, signal.Signals(number).name)
-                if not heard.stopped:
-                    self._leave()
+        async for number in signals:
+            heard = await stop(self._house, self._place.thread, number.name)
+            if not heard.stopped:
+                self._leave()
 
     def _leave(self) -> None:
         self._stays = False

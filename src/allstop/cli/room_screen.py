@@ -37,7 +37,7 @@ class RoomScreen(Protocol):
         ...
 
     def event(self, event: RoomEvent) -> None: ...
-    def live(self, live: Live) -> None: ...
+    def live(self, live: Live, call_id: str) -> None: ...
     def standing(self, room: RoomState) -> None: ...
     def note(self, text: str) -> None: ...
     def typed(self) -> AsyncIterator[str]: ...
@@ -63,7 +63,7 @@ class PlainRoomScreen:
         for line in lines_of(event):
             click.echo(line)
 
-    def live(self, live: Live) -> None:
+    def live(self, live: Live, call_id: str) -> None:
         if live.kind == "trouble":
             self.note(live.text)
 
@@ -74,7 +74,7 @@ class PlainRoomScreen:
         click.echo(plain(text), err=True)
 
     def typed(self) -> AsyncIterator[str]:
-        return piped_lines(sys.stdin.fileno())
+        return piped_lines(sys.stdin.fileno() if sys.stdin is not None else None)
 
 
 class JsonRoomScreen(PlainRoomScreen):
@@ -117,10 +117,12 @@ def chip(room: RoomState) -> str:
     return f"{where}{who} · {session.tokens:,} tokens{cost}"
 
 
-async def piped_lines(fd: int) -> AsyncIterator[str]:
-    """The lines that come through a pipe or from a file, until it ends."""
+async def piped_lines(fd: int | None) -> AsyncIterator[str]:
+    """The lines that come through a pipe or from a file, until it ends; None was closed before."""
     import anyio
 
+    if fd is None:
+        return
     waits = stat.S_ISFIFO(os.fstat(fd).st_mode) or stat.S_ISSOCK(os.fstat(fd).st_mode)
     rest = b""
     while True:

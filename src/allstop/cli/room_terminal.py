@@ -9,6 +9,7 @@ import shutil
 import sys
 import termios
 import tty
+import unicodedata
 from collections.abc import AsyncIterator
 from datetime import datetime
 from types import TracebackType
@@ -39,6 +40,8 @@ class TerminalRoomScreen(PlainRoomScreen):
         self._input = ""
         self._colours: dict[str, int] = {}
         self._speaker = ""
+        self._call = ""  # whose words count
+        self._other: dict[str, str] = {}  # those of calls that were not shown yet, or are over
         self._words = MessageWords()
         self._line = ""  # of what is being said, not complete yet
         self._said = ""  # all of it
@@ -67,11 +70,13 @@ class TerminalRoomScreen(PlainRoomScreen):
     def event(self, event: RoomEvent) -> None:
         match event.type:
             case EventType.AGENT_CALL:
-                self._speaker = event.target
                 self._begin()
+                self._speaker, self._call = event.target, event.call_id
+                self._hear(self._other.pop(event.call_id, ""))
             case EventType.AGENT_RESPONSE if self._said.strip() == plain(event.text).strip():
                 self._end_line()
-                self._print(self._dim(f"{INDENT}{_used(event)}") if event.usage else "")
+                used = _used(event)
+                self._print(*([self._dim(f"{INDENT}{used}")] if used else []))
                 self._begin()
             case EventType.AGENT_RESPONSE:
                 self._give_up("")
@@ -82,17 +87,22 @@ class TerminalRoomScreen(PlainRoomScreen):
             case _:
                 self._print(*self._coloured(event))
 
-    def live(self, live: Live) -> None:
+    def live(self, live: Live, call_id: str) -> None:
         if live.kind != "text":
-            super().live(live)
-            return
-        words = plain(self._words.feed(live.text))
+            super().live(live, call_id)
+        elif call_id == self._call:
+            self._hear(live.text)
+        else:
+            self._other[call_id] = self._other.get(call_id, "") + live.text
+
+    def _hear(self, text: str) -> None:
+        words = plain(self._words.feed(text))
         self._said += words
-        *whole, self._line = (self._line + words).split("\n")
+        *whole, self._line = (self._line + words.replace("\t", "    ")).split("\n")
         room = max(20, shutil.get_terminal_size().columns - len(INDENT) - len(self._speaker) - 4)
-        while len(self._line) > room:
-            at = self._line.rfind(" ", 0, room)
-            at = at if at > 0 else room
+        while (fits := _fitting(self._line, room)) < len(self._line):
+            at = self._line.rfind(" ", 0, fits)
+            at = at if at > 0 else fits
             whole.append(self._line[:at])
             self._line = self._line[at:].lstrip(" ")
         self._print(*(self._spoken(line) for line in whole))
@@ -109,6 +119,7 @@ class TerminalRoomScreen(PlainRoomScreen):
 
     def _begin(self) -> None:
         self._words, self._line, self._said = MessageWords(), "", ""
+        self._call = ""
         self._has_named = False
 
     def _spoken(self, line: str) -> str:
@@ -164,10 +175,11 @@ class TerminalRoomScreen(PlainRoomScreen):
         lines = []
         if self._line:
             head = INDENT if self._has_named else f"{INDENT}{self._speaker}: "
-            lines.append((head + self._line)[: width - 1])
+            lines.append(_cut(head + self._line, width - 1))
         if self._chip:
-            lines.append(self._dim(self._chip[: width - 1]))
-        lines.append(f"> {self._input[-(width - 4) :]}")
+            lines.append(self._dim(_cut(self._chip, width - 1)))
+        typed = _cut(self._input[::-1], width - 4)[::-1]  # its end, where one types
+        lines.append(f"> {typed}")
         sys.stdout.write("\n".join(lines))
         sys.stdout.flush()
         self._drawn = len(lines)
@@ -187,7 +199,10 @@ class TerminalRoomScreen(PlainRoomScreen):
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         while True:
             await anyio.wait_readable(fd)
-            keys = decoder.decode(os.read(fd, 4096))
+            data = _read(fd)
+            if not data:
+                return
+            keys = decoder.decode(data)
             for key in _KEYS.sub("", keys):
                 if key in "\r\n":
                     line, self._input = self._input, ""
@@ -199,6 +214,14 @@ class TerminalRoomScreen(PlainRoomScreen):
                     self._input = _edited(self._input, key)
             self._erase()
             self._draw()
+
+
+def _read(fd: int) -> bytes:
+    """What was typed; nothing where the terminal has gone away."""
+    try:
+        return os.read(fd, 4096)
+    except OSError:
+        return b""
 
 
 def _edited(text: str, key: str) -> str:
@@ -213,9 +236,24 @@ def _edited(text: str, key: str) -> str:
             return text + key if key.isprintable() else text
 
 
+def _cut(text: str, columns: int) -> str:
+    return text[: _fitting(text, columns)]
+
+
+def _fitting(text: str, columns: int) -> int:
+    """How many characters of it fit; what is drawn again must not take a second line."""
+    if len(text) <= columns and text.isascii():
+        return len(text)
+    for count, char in enumerate(text):
+        columns -= 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if columns < 0:
+            return count
+    return len(text)
+
+
 def _used(event: RoomEvent) -> str:
     usage = event.usage
-    if usage is None:
+    if usage is None or not usage.tokens:
         return ""
     cost = f" · ${usage.cost_microusd / 1e6:.4f}" if usage.cost_microusd else ""
     cached = f" ({usage.cached:,} from the cache)" if usage.cached else ""

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.core.ids import AgentName
+from allstop.core.plain import one_line
 
 MOST_TRIES = 64
 """Places in a text where an envelope is looked for."""
@@ -81,7 +82,7 @@ def read_envelope(text: str) -> Reply:
     try:
         return _reply(_decode(text.strip()))
     except msgspec.DecodeError as error:
-        problem = str(error)
+        problem = one_line(str(error), 200)  # it may quote a key
     found = list(_inside(text))
     if len(found) == 1:
         return _reply(found[0], repaired="text around the JSON was left out")

@@ -45,6 +45,11 @@ class RoomEvent(Struct, frozen=True, gc=False, kw_only=True):
     usage: Usage | None = None  # of a response
 
 
+def call_id(thread: str, call: MoveId) -> str:
+    """What a call, its reply and the words that stream in have in common."""
+    return f"{thread}-call-{call}"
+
+
 class RoomView:
     """Follows a room's record and says what each event means to people."""
 
@@ -135,7 +140,7 @@ class RoomView:
             target=target,
             thread=thread,
             text=text,
-            call_id=f"{thread}-call-{call}" if call is not None else f"{thread}-{self.seq}",
+            call_id=call_id(thread, call) if call is not None else f"{thread}-{self.seq}",
             ts=int(event.at.timestamp()),
             seq=self.seq,
             session_id=session.spec.id if session else None,

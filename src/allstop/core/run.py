@@ -157,10 +157,10 @@ def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:
     )
 
 
-def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm) -> bool:
-    """Whether what it does ends with the Allstop that is in force."""
-    is_new = helm.hold is Hold.STOPPED and state.helm_stops < helm.stops
-    return is_new and pilot.ends_when_stopped and state.closed is None
+def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> bool:
+    """Whether what it does ends with an Allstop: one in force, or one since `seen` stops."""
+    since = state.helm_stops if helm.hold is Hold.STOPPED else max(seen, state.helm_stops)
+    return pilot.ends_when_stopped and since < helm.stops and state.closed is None
 
 
 def is_frozen(state: RunState[S], helm: Helm) -> bool:

@@ -233,19 +233,15 @@ def ending(
     spec = session.spec
     if reply.final and final_ends(spec):
         return Ending.FINAL, f"{agent} says it is done"
-    guard = hard_guard(session, session.called or to or following(session.agents, agent))
-    if guard:
-        return Ending.EMERGENCY_CAP, guard
     most = rounds(spec)
-    if most is None:
-        return None, ""
-    if to is None and session.called is None:
+    if most is not None and to is None and session.called is None:
         if reply.malformed or reply.handoff is not None:
             return Ending.MALFORMED, f"{agent}'s reply can't be followed"
         return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
-    if session.turns >= most:
+    if most is not None and session.turns >= most:
         return Ending.CAP_REACHED, f"{session.turns} of {most} rounds"
-    return None, ""
+    guard = hard_guard(session, session.called or to or following(session.agents, agent))
+    return (Ending.EMERGENCY_CAP, guard) if guard else (None, "")
 
 
 def hard_guard(session: Session, next_speaker: AgentName) -> str:

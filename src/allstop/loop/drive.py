@@ -76,6 +76,7 @@ class Drive(Generic[S]):
         self._pen = anyio.Lock(fast_acquire=True)
         self.at_work = False  # whether a move is being carried out
         self._stops_then = 0  # the helm's epoch when it began
+        self._stops_seen = deck.bridge.helm.stops  # … and when something was last written
         self._frozen = False
         self._place = Place(deck.capacity)  # where turns are taken
         self._reserved = NOTHING
@@ -201,7 +202,7 @@ class Drive(Generic[S]):
         self._fund()
         helm = deck.bridge.helm
         move = runs.choose(self._pilot, page.state, page.now, helm)
-        if runs.must_be_told(self._pilot, page.state, helm):
+        if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
             page = page.also(Stopped(at=page.now, stops=helm.stops))
         if not isinstance(move, TakeTurn):
             self._place.leave()
@@ -239,7 +240,7 @@ class Drive(Generic[S]):
         await self._append(step.entries)
         self._seq += step.own
         self.state = step.state
-        self._stops_then = stops
+        self._stops_then = self._stops_seen = stops
         self._notes.clear()
 
     async def _append(self, entries: tuple[Entry, ...]) -> None:

@@ -52,6 +52,7 @@ from allstop.core.window import Pace, Window, WindowSpec
 AGAIN = frozenset(
     {
         FailureKind.NETWORK,
+        FailureKind.OVERLOADED,
         FailureKind.CRASHED,
         FailureKind.EXITED,
         FailureKind.STALLED,
@@ -308,7 +309,8 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
         f": {one_line(failed.message, 300)}" if failed.message else ""
     )
-    if failed.kind in LIMITED:
+    is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
+    if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
         wait = LIMIT_WAITS.delay(session.limits + 1, session.spec.id)
         until = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
         return _waiting(replace(session, limits=session.limits + 1), state, reason, until)

@@ -1,0 +1,55 @@
+"""GPT and Claude, each by its own SDK, in a room with a person."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from allstop.testing.model_server import model_server
+from parlours import models, served, sitting, talker
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = talker(tmp_path)
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def room(person):
+    """A room in this process, whose models answer with a function of what they see."""
+
+    @asynccontextmanager
+    async def open_room(answer, settings="", thread="default"):
+        async with model_server(models(answer)) as server:
+            person.sets_up(server, settings)
+            house = person.house()
+            try:
+                async with sitting(house, thread) as sits:
+                    sits.server = server
+                    yield sits
+            finally:
+                house.close()
+
+    return open_room
+
+
+@pytest.fixture
+def serve(person):
+    """The same for the real program; returns the server."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+
+        def begin(answer, settings=""):
+            server = stack.enter_context(served(models(answer)))
+            person.sets_up(server, settings)
+            return server
+
+        yield begin
+        person.close()
