@@ -201,9 +201,9 @@ class Drive(Generic[S]):
         page = self._page(result)
         self._fund()
         helm = deck.bridge.helm
-        move = runs.choose(self._pilot, page.state, page.now, helm)
         if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
             page = page.also(Stopped(at=page.now, stops=helm.stops))
+        move = runs.choose(self._pilot, page.state, page.now, helm)
         if not isinstance(move, TakeTurn):
             self._place.leave()
             return lay_out(page, move)
