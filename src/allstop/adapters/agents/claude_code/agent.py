@@ -1,0 +1,95 @@
+"""Claude Code as an agent: each turn is a process of its own, in the turn's box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from allstop.adapters.agents.claude_code import items
+from allstop.adapters.agents.claude_code.ends import Moment
+from allstop.adapters.agents.claude_code.exchange import Exchange
+from allstop.adapters.agents.claude_code.starting import Opening, Program, launch_of
+from allstop.adapters.agents.claude_code.telling import Telling
+from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.ports import Abilities, Box, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
+
+
+def _new_thread() -> str:
+    return str(uuid4())
+
+
+class ClaudeCodeAgent:
+    """Keeps nothing between turns: a conversation is a file in the home of its box."""
+
+    abilities = Abilities(
+        resume=True, fork=True, asks=True, usage=True, structured=True, needs_box=True
+    )
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        launcher: Launcher,
+        clock: Clock,
+        home: str,
+        flat_rate: bool = False,
+        new_thread: Callable[[], str] = _new_thread,
+    ) -> None:
+        """`home` is where it lives in turns without a workspace."""
+        self._program = program
+        self._launcher = launcher
+        self._clock = clock
+        self._home = home
+        self._flat_rate = flat_rate
+        self._new_thread = new_thread
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        opening = self._opening(turn)
+        if opening.is_new:
+            await watch.opened(opening.thread)
+        try:
+            end, is_lost = await self._once(turn, opening, watch)
+            if is_lost:  # it died before anything was said in it, or somebody has removed it
+                await watch.saw(items.notice("its conversation was not there: it begins again"))
+                end, _ = await self._once(turn, Opening(thread=opening.thread), watch)
+        except UnsafeError as error:
+            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
+        except LaunchError as error:
+            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        return self._settled(end)
+
+    async def close(self) -> None:
+        pass
+
+    def _opening(self, turn: Turn) -> Opening:
+        if turn.thread is not None and not turn.fork:
+            return Opening(thread=turn.thread, resumed=turn.thread)
+        return Opening(thread=self._new_thread(), resumed=turn.thread)
+
+    async def _once(
+        self, turn: Turn, opening: Opening, watch: Watch
+    ) -> tuple[TurnDone | Failed, bool]:
+        telling = Telling(opening.thread)
+        launch = launch_of(self._program, turn, turn.place or Box(home=self._home), opening)
+        async with self._launcher.launch(launch) as child:
+            exchange = Exchange(child, telling, watch, self._moment, self._program.leave)
+            is_going_on = opening.resumed is not None
+            end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
+        return end, telling.is_lost and is_going_on
+
+    def _moment(self) -> Moment:
+        now = self._clock.now()
+        return Moment(now=now, local=now.astimezone().tzinfo or UTC)
+
+    def _settled(self, end: TurnDone | Failed) -> TurnDone | Failed:
+        usage = replace(end.usage, cost_microusd=0) if self._flat_rate else end.usage
+        if isinstance(end, TurnDone):
+            return replace(end, usage=usage)
+        return replace(end, usage=usage, message=self._without_key(end))
+
+    def _without_key(self, failed: Failed) -> str:
+        key = self._program.key
+        return failed.message.replace(key, "[the key]") if len(key) > 8 else failed.message

@@ -1,0 +1,176 @@
+"""Talking with one Claude Code process: what it is told, what it says, what it asks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+from msgspec.structs import replace
+
+from allstop.adapters.agents.claude_code import ends, orders
+from allstop.adapters.agents.claude_code.asking import QUESTION, answer, asked
+from allstop.adapters.agents.claude_code.ends import Moment
+from allstop.adapters.agents.claude_code.lines import Line, Lines
+from allstop.adapters.agents.claude_code.messages import (
+    BROKEN,
+    Answer,
+    ControlRequest,
+    Session,
+    UsageSoFar,
+)
+from allstop.adapters.agents.claude_code.starting import Leave
+from allstop.adapters.agents.claude_code.telling import (
+    Dropped,
+    End,
+    GivenUp,
+    Happening,
+    Telling,
+    Unknown,
+)
+from allstop.core.moves import Failed, Item, TurnDone
+from allstop.ports import Child, Live, Stream, Watch
+from allstop.programs import Tail
+
+ANSWER_WITHIN_S = 10.0
+INTERRUPT_WITHIN_S = 1.0
+
+
+class Exchange:
+    def __init__(
+        self,
+        child: Child,
+        telling: Telling,
+        watch: Watch,
+        moment: Callable[[], Moment],
+        leave: Leave,
+    ) -> None:
+        self._child = child
+        self._telling = telling
+        self._watch = watch
+        self._moment = moment
+        self._leave = leave
+        self._lines = Lines()
+        self._errors = Tail(16 * 1024)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, anyio.Event] = {}
+        self._answers: dict[str, Answer] = {}
+        self._asks: dict[str, anyio.CancelScope] = {}
+
+    async def take(self, prompt: str, *, is_going_on: bool) -> End:
+        """The turn, to its end. Cancelled, it has the process stop its commands first."""
+        try:
+            return await self._take(prompt, is_going_on=is_going_on)
+        except anyio.get_cancelled_exc_class():
+            await self._interrupt()
+            raise
+        except ExceptionGroup as group:
+            raise _first(group) from group
+
+    async def _take(self, prompt: str, *, is_going_on: bool) -> End:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._begin, prompt, is_going_on)
+            end = await self._read(group)
+            group.cancel_scope.cancel()
+        return end
+
+    async def _begin(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
+        if is_going_on and (told := await self._order("get_usage")) is not None:
+            self._telling.before = _so_far(told)
+        await self._child.send(orders.say(prompt))
+
+    async def _read(self, group: TaskGroup) -> End:
+        while (chunk := await self._child.receive()) is not None:
+            if chunk.stream is Stream.ERR:
+                self._errors.add(chunk.data)
+                continue
+            for line in self._lines.feed(chunk.data):
+                if (end := await self._line(line, group)) is not None:
+                    return end
+        for line in self._lines.end():
+            if (end := await self._line(line, group)) is not None:
+                return end
+        exit_ = await self._child.wait()
+        failed = ends.crashed(exit_.code, self._errors.text().strip())
+        return replace(failed, usage=self._telling.used)
+
+    async def _line(self, line: Line, group: TaskGroup) -> End | None:
+        for happening in self._telling.feed(line, self._moment()):
+            if (end := await self._happening(happening, group)) is not None:
+                return end
+        return None
+
+    async def _happening(self, happening: Happening, group: TaskGroup) -> End | None:
+        match happening:
+            case Live():
+                self._watch.live(happening)
+            case Item():
+                await self._watch.saw(happening)
+            case ControlRequest():
+                group.start_soon(self._ask, happening)
+            case Dropped(id_):
+                if scope := self._asks.get(id_):
+                    scope.cancel()
+            case Unknown(id_, what):
+                await self._child.send(orders.refuse(id_, f"{what} is not known here"))
+            case Answer(request_id=id_):
+                self._heard(id_, happening)
+            case GivenUp(failed):
+                await self._interrupt()
+                return replace(failed, usage=self._telling.used)
+            case TurnDone() | Failed():
+                return happening
+        return None
+
+    async def _ask(self, wanted: ControlRequest) -> None:
+        with anyio.CancelScope() as scope:
+            self._asks[wanted.request_id] = scope
+            is_question = wanted.request.tool_name == QUESTION
+            allowed = self._leave is Leave.ALL and not is_question
+            allowed = allowed or await self._watch.ask(asked(wanted))
+            told = answer(wanted, allowed=allowed)
+            await self._child.send(orders.permit(wanted.request_id, told))
+        self._asks.pop(wanted.request_id, None)
+
+    async def _order(self, subtype: str) -> Answer | None:
+        """What it answers, if it does within a time."""
+        id_ = f"allstop-{next(self._numbers)}"
+        self._waiting[id_] = anyio.Event()
+        with anyio.move_on_after(ANSWER_WITHIN_S):
+            await self._child.send(orders.order(id_, subtype))
+            await self._waiting[id_].wait()
+        self._waiting.pop(id_)
+        return self._answers.pop(id_, None)
+
+    def _heard(self, id_: str, told: Answer) -> None:
+        if waiting := self._waiting.get(id_):
+            self._answers[id_] = told
+            waiting.set()
+
+    async def _interrupt(self) -> None:
+        """It stops its commands, writes down how far it has come, and tells what it used."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(INTERRUPT_WITHIN_S):
+            await self._child.send(orders.order("allstop-interrupt", "interrupt"))
+            while (chunk := await self._child.receive()) is not None:
+                lines = self._lines.feed(chunk.data) if chunk.stream is Stream.OUT else ()
+                for line in lines:
+                    for happening in self._telling.feed(line, self._moment()):
+                        if isinstance(happening, TurnDone | Failed):
+                            return
+
+
+def _so_far(told: Answer) -> Session:
+    try:
+        return msgspec.json.decode(told.response, type=UsageSoFar).session
+    except BROKEN:
+        return Session()
+
+
+def _first(group: ExceptionGroup) -> Exception:
+    """Whoever called knows errors, not groups of them."""
+    error: Exception = group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,56 @@
+"""A program's output cut into lines, with a limit to how long one can get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+MOST_BYTES = 32 * 1024 * 1024
+END_BYTES = 4096
+
+
+class TooLong(NamedTuple):
+    """What is left of a line that nobody keeps."""
+
+    size: int
+    head: bytes
+    tail: bytes
+
+
+Line: TypeAlias = bytes | TooLong
+
+
+class Lines:
+    """Keeps no more than `most` bytes, whatever comes."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._head = b""
+        self._tail = b""
+
+    def feed(self, data: bytes) -> Iterator[Line]:
+        first, *others = data.split(b"\n")
+        self._add(first)
+        for piece in others:
+            yield from self.end()
+            self._add(piece)
+
+    def end(self) -> Iterator[Line]:
+        """The line as far as it has come, if there is anything in it."""
+        if self._size > self._most:
+            yield TooLong(self._size, self._head, self._tail)
+        elif line := b"".join(self._pieces).strip():
+            yield line
+        self._pieces, self._size, self._head, self._tail = [], 0, b"", b""
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._most:
+            self._pieces.append(piece)
+            return
+        if not self._head:
+            kept = b"".join(self._pieces) + piece[: END_BYTES * 2]
+            self._head, self._tail, self._pieces = kept[:END_BYTES], kept[-END_BYTES:], []
+        self._tail = (self._tail + piece[-END_BYTES:])[-END_BYTES:]

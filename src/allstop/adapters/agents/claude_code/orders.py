@@ -1,0 +1,39 @@
+"""The lines that are written to Claude Code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+
+
+def say(text: str) -> bytes:
+    """A prompt. Its first character must not make it one of the program's own commands."""
+    text = text.encode(errors="replace").decode()
+    if text.lstrip().startswith("/"):
+        text = f"The task:\n{text}"
+    return _line({"type": "user", "message": {"role": "user", "content": text}})
+
+
+def order(request_id: str, subtype: str) -> bytes:
+    request = {"subtype": subtype}
+    return _line({"type": "control_request", "request_id": request_id, "request": request})
+
+
+def permit(request_id: str, answer: Json) -> bytes:
+    return _answer({"subtype": "success", "request_id": request_id, "response": answer})
+
+
+def refuse(request_id: str, why: str) -> bytes:
+    """For a request that is not known: never a yes."""
+    return _answer({"subtype": "error", "request_id": request_id, "error": why})
+
+
+def _answer(response: Json) -> bytes:
+    return _line({"type": "control_response", "response": response})
+
+
+def _line(message: Json) -> bytes:
+    return json.dumps(message).encode() + b"\n"

@@ -1,0 +1,100 @@
+"""How Claude Code is started: its arguments and its environment, all of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from allstop.ports import Box, Launch, Turn
+
+
+class Leave(StrEnum):
+    """Who answers when it asks whether it may do something."""
+
+    ASK = "ask"  # the watch, whatever it is
+    EDITS = "edits"  # the watch, but files in its workspace are its own to change
+    ALL = "all"  # nobody: the box decides what is possible; only questions reach the watch
+
+
+class Program(Struct, frozen=True, kw_only=True):
+    """Which one, and for whom it works."""
+
+    path: str
+    key: str
+    base_url: str | None = None  # None: the vendor's own
+    model: str | None = None  # None: its own choice
+    env: Mapping[str, str] = {}  # wins over what is set here
+    leave: Leave = Leave.ASK
+
+    def __repr__(self) -> str:
+        return f"Program({self.path})"
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """The conversation of a turn."""
+
+    thread: str
+    resumed: str | None = None  # the one it goes on with, or is a copy of
+
+    @property
+    def is_new(self) -> bool:
+        return self.resumed != self.thread
+
+
+RETRIES = 2
+"""Of one call to the model. More are for those who write them down."""
+
+_FIXED = (
+    *("-p", "--output-format", "stream-json", "--input-format", "stream-json"),
+    *("--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"),
+    # A repository's settings could send the key elsewhere, allow commands and run hooks.
+    *("--setting-sources=", "--strict-mcp-config", "--disable-slash-commands"),
+)
+
+_QUIET = {
+    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1",  # its words are still read
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a turn's end is the end of all in it
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+
+
+def launch_of(program: Program, turn: Turn, box: Box, opening: Opening) -> Launch:
+    """It keeps its things in its home, which is the box's: never the user's own."""
+    return Launch(
+        argv=(program.path, *_arguments(program, turn, opening)),
+        box=box,
+        label=turn.run,
+        env={**box.env, **_environment(program)},
+    )
+
+
+def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...]:
+    words = list(_FIXED)
+    if opening.resumed is not None:
+        words += ("--resume", opening.resumed)
+    if opening.resumed is not None and opening.is_new:
+        words.append("--fork-session")
+    if opening.is_new:
+        words += ("--session-id", opening.thread)
+    if turn.place is not None and turn.place.workspace:
+        words += ("--add-dir", ".")
+    if program.leave is Leave.EDITS:
+        words += ("--permission-mode", "acceptEdits")
+    if program.model is not None:
+        words += ("--model", program.model)
+    talk = turn.prompt.talk
+    if talk is not None and talk.reply_schema is not None:
+        words += ("--json-schema", json.dumps(talk.reply_schema))
+    return tuple(words)
+
+
+def _environment(program: Program) -> dict[str, str]:
+    url = {"ANTHROPIC_BASE_URL": program.base_url} if program.base_url else {}
+    return {**_QUIET, **url, "ANTHROPIC_API_KEY": program.key, **program.env}

@@ -1,0 +1,63 @@
+"""Agents that are Claude Code: where it is, which key it is given, where it lives."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from allstop.app.models import CrewError, key_for, key_name
+from allstop.ports import Agent as AgentPort
+from allstop.ports import Launcher
+from allstop.settings.model import Agent
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+INSTALL = "npm install -g @anthropic-ai/claude-code"
+NO_KEY = "none"
+"""It does not start without one, also where the endpoint wants none."""
+
+
+def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+    """In its workspace it changes files unasked; for commands and all else it asks."""
+    path, key = find_claude(house, name, settings), key_for(house, name, settings)
+    from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+
+    home = house.folder / "homes" / name
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    host = house.environment.variables
+    passed = {each: host[each] for each in settings.pass_env if each in host}
+    program = Program(
+        path=path,
+        key=key or NO_KEY,
+        base_url=settings.base_url,
+        model=settings.model,
+        env={**passed, **settings.env},
+        leave=Leave.EDITS,
+    )
+    return ClaudeCodeAgent(
+        program,
+        launcher=launcher,
+        clock=house.clock,
+        home=str(home),
+        flat_rate=settings.flat_rate,
+    )
+
+
+def find_claude(house: House, name: str, settings: Agent) -> str:
+    """The program, by the agent's own `command` or as this machine finds it."""
+    wanted = settings.command[0] if settings.command else "claude"
+    found = shutil.which(wanted, path=house.environment.variables.get("PATH"))
+    if found is None:
+        raise CrewError(
+            f"agent {name!r}: the program {wanted!r} is not on PATH",
+            f"install it with `{INSTALL}`, or give its whole path with command",
+        )
+    return found
+
+
+def where_claude(house: House, name: str, settings: Agent) -> str:
+    """What would be started, for people."""
+    key_for(house, name, settings)
+    with_key = f", {variable} is set" if (variable := key_name(settings)) else ""
+    return f"{find_claude(house, name, settings)}{with_key}"

@@ -1,0 +1,38 @@
+"""K9, K10, K12: the real Claude Code keeps the contract of every driver, in the real box."""
+
+import pytest
+
+from adapters.claude_code.bench import BEATS, bash, came_back, replies, write
+from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code.asking import NO
+from allstop.testing.agents import AgentContract, Behaviour
+from allstop.testing.model_server import Fault, Say
+
+ANSWERS = {
+    Behaviour.SAYS_WORD: ["zebra"],
+    Behaviour.ECHOES_LENGTH: lambda asked: str(len(asked.blocks[-1])),
+    Behaviour.WRITES_FILE: [write(), "done"],
+    Behaviour.FAILS: [Say(text="out of cheese", fault=Fault.REFUSAL)],
+    Behaviour.LIMITED: [Fault.RATE_LIMITED],
+    Behaviour.HANGS: [bash(BEATS), Fault.SILENCE],
+    Behaviour.FLOODS: [Say(pieces=("x" * 65_536,) * 80 + (" zebra",))],
+    Behaviour.GARBLES: [Say(pieces=("spoiled", " zebra"), fault=Fault.BAD_UTF8)],
+    Behaviour.COUNTS: lambda asked: f"turn {replies(asked) + 1}",
+    Behaviour.ASKS: lambda asked: _judged(came_back(asked)) or bash("make install"),
+    Behaviour.USES: [Say(text="x", input=100, output=20)],
+}
+LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
+
+
+def _judged(came):
+    return ("denied" if NO in came[-1] else "allowed") if came else ""
+
+
+class TestClaudeCode(AgentContract):
+    @pytest.fixture
+    async def agents(self, bench):
+        made = {
+            behaviour: await bench.agent(answers, leave=LEAVES.get(behaviour, Leave.ASK))
+            for behaviour, answers in ANSWERS.items()
+        }
+        return made.__getitem__

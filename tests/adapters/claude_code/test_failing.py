@@ -1,0 +1,105 @@
+"""K10, K13: what fails is a failure with a kind, whatever the real Claude Code calls it."""
+
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from adapters.claude_code.bench import bash
+from allstop.adapters.clock import SystemClock
+from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.testing.agents import Onlooker
+from allstop.testing.model_server import Fault, Refused, Say
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault.UNAUTHORIZED, FailureKind.AUTH),
+        (Fault.TOO_LONG, FailureKind.CONTEXT),
+        (Fault.CLOSED, FailureKind.NETWORK),
+    ],
+)
+async def test_k10_a_failed_call_that_calls_itself_a_success_is_a_failure(bench, fault, kind):
+    """K10: subtype "success" with is_error is no TurnDone; its class is told."""
+    agent = await bench.agent([fault], env={"CLAUDE_CODE_MAX_RETRIES": "0"})
+
+    result = await bench.turn(agent)
+
+    assert isinstance(result, Failed), result
+    assert result.kind is kind
+    assert result.message
+
+
+async def test_k10_retries_come_to_an_end_and_are_told(bench):
+    """K10: by itself it would try for minutes; a few tries are noted, then the turn has failed."""
+    agent = await bench.agent([Fault.OVERLOADED])
+    watch = Onlooker()
+
+    with anyio.fail_after(15):
+        result = await bench.turn(agent, watch)
+
+    notices = [item.text for item in watch.items if item.kind == "notice"]
+    assert result.kind is FailureKind.OVERLOADED
+    assert len(bench.server.requests) == 3
+    assert len(notices) == 2
+    assert all("529 overloaded" in text for text in notices)
+
+
+async def test_k13_a_rate_limit_ends_the_turn_with_the_time_it_was_told(bench):
+    """K13: the account waits, not a process; the retry time comes from a typed field."""
+    agent = await bench.agent([Fault.RATE_LIMITED])
+    before = SystemClock().now()
+
+    with anyio.fail_after(6):
+        result = await bench.turn(agent)
+
+    assert result.kind is FailureKind.RATE_LIMITED
+    assert timedelta(seconds=6) < result.retry_at - before < timedelta(seconds=15)
+    assert len(bench.server.requests) == 1
+
+
+async def test_k13_a_usage_limit_is_held_until_its_reset(bench):
+    """K13: "|1754020800" and the like are read where nothing typed is said."""
+    until = SystemClock().now().replace(microsecond=0) + timedelta(hours=2)
+    words = f"Claude AI usage limit reached|{until.timestamp():.0f}"
+    body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
+    env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+    agent = await bench.agent([Say(refused=Refused(429, body))], env=env)
+
+    result = await bench.turn(agent)
+
+    assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, until)
+
+
+async def test_k10_what_a_failed_turn_used_is_told(bench):
+    """K10: a turn that fails at its second call has used the first."""
+    answers = [bash("true"), Fault.UNAUTHORIZED]
+    agent = await bench.agent(answers, env={"CLAUDE_CODE_MAX_RETRIES": "0"})
+
+    result = await bench.turn(agent)
+
+    assert result.kind is FailureKind.AUTH
+    assert (result.usage.input, result.usage.output) == (100, 20)
+
+
+async def test_k11_a_key_is_not_in_the_reason(bench):
+    """K11: a server that repeats the key does not get it into the record."""
+    body = {"error": {"type": "invalid_request_error", "message": "who is sk-ant-dummy-key?"}}
+    env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+    agent = await bench.agent([Say(refused=Refused(400, {"type": "error", **body}))], env=env)
+
+    result = await bench.turn(agent)
+
+    assert result.kind is FailureKind.BAD_REQUEST
+    assert "who is [the key]?" in result.message
+
+
+async def test_k10_an_overload_that_passes_costs_no_turn(bench):
+    """K10: one refused call within a turn is tried again by Claude Code itself."""
+    agent = await bench.agent([Fault.OVERLOADED, "zebra"])
+
+    result = await bench.turn(agent)
+
+    assert isinstance(result, TurnDone)
+    assert result.text == "zebra"
