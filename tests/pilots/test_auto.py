@@ -2,9 +2,12 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
+from allstop.core import run as runs
 from allstop.core.auto import Action, read_decision
+from allstop.core.auto_views import run_plan
 from allstop.core.brakes import Tally
 from allstop.core.commands import Answer, Resume, Say
 from allstop.core.events import ChildClosed
@@ -333,3 +336,31 @@ def test_a_word_of_a_person_is_told_once():
 
     assert "Use tabs." in auto.prompts[1]
     assert "Use tabs." not in auto.prompts[2]
+
+
+def test_f11_the_run_has_a_plan_of_its_own():
+    """F11: goal, done condition, what was tried, what is next; made from the record alone."""
+    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    auto.turn()
+    auto.turn("<promise>PENDING: which one?</promise>")
+    plan = run_plan(runs.fold(auto.pilot, auto.events).pilot)
+
+    assert plan.goal == "Write a parser."
+    assert plan.done_when == (
+        "codex says that it is done, Tests pass, the work is merged into main"
+    )
+    assert [each.split(",")[0] for each in plan.tried] == ["turn 1: continue", "turn 2: pause"]
+    assert plan.next == "a person: it asks: which one?"
+    auto.say(Answer(text="both"))
+    assert run_plan(auto.state).next == "codex takes turn 3"
+
+
+def test_f2_folding_the_record_again_gives_the_same_state():
+    """F2: byte for byte."""
+    auto = Auto(name="a", target="main")
+    auto.turn(items=[("plan", "1. parse"), ("compaction", "")])
+    auto.fail(FailureKind.NETWORK)
+    auto.turn(DONE)
+
+    again = runs.fold(auto.pilot, auto.events)
+    assert msgspec.json.encode(again.pilot) == msgspec.json.encode(auto.state)

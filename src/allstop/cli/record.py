@@ -125,8 +125,14 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
 
 def _print_decisions(recorded: Recorded, *, as_json: bool) -> None:
     """Of Full Auto: each decision, and what it was made from."""
-    from allstop.core.auto_views import decided, decisions
+    from allstop.core import run as runs
+    from allstop.core.auto_views import decided, decisions, run_plan
 
+    if not as_json:
+        plan = run_plan(runs.fold(recorded.pilot, recorded.events).pilot)
+        click.echo(f"goal:  {one_line(plan.goal, 200)}")
+        click.echo(f"done:  when {plan.done_when}")
+        click.echo(f"next:  {plan.next}")
     for receipt in decisions(recorded.pilot, recorded.events):
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())

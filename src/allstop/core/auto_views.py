@@ -47,6 +47,46 @@ class Backtest(Struct, frozen=True, gc=False, kw_only=True):
     wrongly: bool = False  # it went on to its goal after that
 
 
+class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
+    """The run's own plan, beside the agent's."""
+
+    goal: str
+    done_when: str
+    tried: tuple[str, ...]
+    next: str
+
+
+def run_plan(state: AutoState) -> RunPlan:
+    """What it is after, what was tried, and what is next; all of it from the record."""
+    spec = state.spec
+    checks = ", ".join(check.name for check in spec.gate.checks)
+    parts = [f"{spec.agent} says that it is done"]
+    if checks:
+        parts.append(f"{checks} pass")
+    if spec.name and spec.merge:
+        parts.append(f"the work is merged into {spec.target}")
+    return RunPlan(
+        goal=spec.goal,
+        done_when=", ".join(parts),
+        tried=tuple(decided(decision) for decision in state.decisions),
+        next=_next(state),
+    )
+
+
+def _next(state: AutoState) -> str:
+    if state.end is not None:
+        return f"nothing: it is over ({state.end}{': ' + state.note if state.note else ''})"
+    if state.paused:
+        return f"a person: {state.paused}"
+    if state.merging:
+        return "the merge"
+    if state.done:
+        return "the gate" if not state.checked else "the merge"
+    if state.reviews:
+        return f"{state.spec.agent} looks at its own work"
+    return state.step or f"{state.spec.agent} takes turn {state.turns + 1}"
+
+
 def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
     """Every decision in the record, oldest first."""
     opened = events[0]
