@@ -1,5 +1,6 @@
 """K18: whether an agent may do what it asks to do."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +63,27 @@ def test_k18_what_no_rule_names_is_asked(line, decision):
 
 def test_k18_without_rules_everything_is_asked():
     assert judge((), ask(["true"])) is Decision.ASK
+
+
+@pytest.mark.parametrize("verdict", Decision)
+@given(rules=RULES, line=LINES)
+def test_f5_the_strictest_of_the_policy_and_the_rules_wins(verdict, rules, line):
+    appraised = Ask(id="1", argv=line, verdict=verdict.value)
+    matching = [rule.decision for rule in rules if line[: len(rule.prefix)] == rule.prefix]
+
+    expected = max([*matching, verdict], key=STRICTNESS.index)
+    assert judge(tuple(rules), appraised) is expected
+
+
+def test_f5_a_verdict_nobody_understands_is_for_a_person():
+    allow = Rule(prefix=("ls",), decision=Decision.ALLOW)
+
+    assert judge((allow,), Ask(id="1", argv=("ls",), verdict="perhaps")) is Decision.ASK
+
+
+def test_what_was_written_before_there_were_verdicts_is_still_understood():
+    old = b'{"id":"a1","argv":["pip","install","x"],"text":"pip install x"}'
+
+    ask = msgspec.json.decode(old, type=Ask)
+    assert ask == Ask(id="a1", argv=("pip", "install", "x"), text="pip install x")
+    assert msgspec.json.encode(ask) == old

@@ -332,8 +332,14 @@ async def test_f5_an_agent_is_told_yes_or_no_or_waits_for_a_person(world):
         await engine.command("t", Permit(ask="2", allow=True))
         assert await engine.rested("t") is Outcome.DONE
 
-    noted = [item.text for e in await world.events("t") if isinstance(e, Noted) for item in e.items]
-    assert noted == ["0: True", "1: False", "2: True"]
+    noted = [item for e in await world.events("t") if isinstance(e, Noted) for item in e.items]
+    assert [item.text for item in noted if item.text[0].isdigit()] == [
+        "0: True",
+        "1: False",
+        "2: True",
+    ]
+    answers = [(item.kind, item.text) for item in noted if not item.text[0].isdigit()]
+    assert answers == [("allowed", "git status"), ("denied", "rm -rf /")]
 
 
 async def test_many_items_are_few_writes_and_none_is_lost(world):

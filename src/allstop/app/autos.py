@@ -75,25 +75,14 @@ def auto_spec(
 
 
 def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
-    """Who answers an agent that asks: nobody, the rules, or a person. The strictest rule wins."""
+    """Who answers an agent that asks: nobody, the policy, or a person. The strictest wins."""
     match approvals or house.settings.auto.approvals:
         case Approvals.NEVER:
             return (Rule(prefix=(), decision=Verdict.DENY, why="approvals = never"),)
         case Approvals.ASK:
             return (Rule(prefix=(), decision=Verdict.ASK, why="approvals = ask"),)
         case Approvals.POLICY:
-            return tuple(_rules_of(house))
-
-
-def _rules_of(house: House) -> list[Rule]:
-    found = []
-    for rule in house.settings.approvals.rules:
-        kinds = ((rule.allow, Verdict.ALLOW), (rule.ask, Verdict.ASK), (rule.deny, Verdict.DENY))
-        for words, decision in kinds:
-            if words is not None:
-                prefix = tuple(words.split()) if isinstance(words, str) else tuple(words)
-                found.append(Rule(prefix=prefix, decision=decision, why=rule.why or ""))
-    return found
+            return ()  # the engine's own policy has the rules of the settings
 
 
 async def free_name(house: House) -> RunId:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
-from allstop.app import crew, models, work
+from allstop.app import coders, coders_claude, crew, models, work
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone, prompt
@@ -85,6 +85,10 @@ def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
         if agent.driver in models.PROVIDERS:
             models.key_for(house, name, agent)
             return models.where(agent), ""
+        if agent.driver is Driver.CODEX:
+            return coders.where_codex(house, name, agent), ""
+        if agent.driver is Driver.CLAUDE_CODE:
+            return coders_claude.where_claude(house, name, agent), ""
         if agent.driver is Driver.COMMAND and agent.command:
             return crew.program(agent.command[0], house), ""
         if agent.driver is Driver.SCRIPTED and agent.script:

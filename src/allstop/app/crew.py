@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allstop.app.coders import hire_codex
+from allstop.app.coders_claude import hire_claude
 from allstop.app.models import CrewError, hire_model
 from allstop.core.ids import AgentName
 from allstop.ports import Agent as AgentPort
@@ -17,7 +19,15 @@ from allstop.settings.model import Agent, Driver
 if TYPE_CHECKING:
     from allstop.app.house import House
 
-READY = (Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA, Driver.COMMAND, Driver.SCRIPTED)
+READY = (
+    Driver.OPENAI,
+    Driver.ANTHROPIC,
+    Driver.OLLAMA,
+    Driver.CODEX,
+    Driver.CLAUDE_CODE,
+    Driver.COMMAND,
+    Driver.SCRIPTED,
+)
 """The drivers of this version."""
 
 
@@ -50,6 +60,10 @@ def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
             return _command(house, launcher, name, settings)
         case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
             return hire_model(house, name, settings)
+        case Driver.CODEX:
+            return hire_codex(house, launcher, name, settings)
+        case Driver.CLAUDE_CODE:
+            return hire_claude(house, launcher, name, settings)
         case other:
             ready = ", ".join(driver.value for driver in READY)
             raise CrewError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.looking import record_of
 from allstop.core import run as runs
+from allstop.core.approvals import Ask
 from allstop.core.commands import Command
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
@@ -19,6 +20,23 @@ if TYPE_CHECKING:
 
 class Spoken(NamedTuple):
     driven: bool
+
+
+async def asked_of(house: House, run: str, ask: str | None) -> Ask:
+    """What a run's agent asks and nobody has answered: the one of that name, or the oldest.
+
+    Raises:
+        AllstopError: there is no such question.
+    """
+    recorded = await record_of(house, run)
+    asks = runs.fold(recorded.pilot, recorded.events).asks
+    if not asks:
+        raise AllstopError(f"{run} asks nothing", "`allstop status` shows who waits for what")
+    if ask is None:
+        return next(iter(asks.values()))
+    if ask not in asks:
+        raise AllstopError(f"{run} has no question {ask!r}", f"it has: {', '.join(asks)}")
+    return asks[ask]
 
 
 async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import crew
+from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import Check
@@ -53,6 +54,7 @@ async def workshop(
         launcher=launcher,
         name=engine_name(os.getpid()),
         slots=slots or settings.loop.max_parallel,
+        appraise=appraiser(house),
     )
     try:
         async with engine.serving():
@@ -61,6 +63,20 @@ async def workshop(
         trees.close()
         for agent in hired.values():
             await agent.close()
+
+
+def appraiser(house: House) -> Callable[[Ask], Ask]:
+    """What the policy says of what an agent asks, by the paths that the agent itself sees."""
+
+    def appraised(ask: Ask) -> Ask:
+        from allstop.adapters.shell import appraise
+        from allstop.core.allowing.policy import Policy
+        from allstop.settings.approving import rules_of
+
+        rules = rules_of(house.settings.approvals.rules)
+        return appraise(ask, Policy(workspace=str(house.repository), rules=rules))
+
+    return appraised
 
 
 def engine_name(pid: int) -> str:

@@ -52,10 +52,13 @@ COMMANDS = {
     "abort": ("control", "End RUN for good; what it made is kept."),
     "tell": ("control", "Say something to RUN; its agent reads it at its next turn."),
     "answer": ("control", "Answer what RUN asked."),
+    "allow": ("control", "Let the agent of RUN do what it asks to do."),
+    "deny": ("control", "Don't let the agent of RUN do what it asks to do."),
     "log": ("record", "What happened in RUN, line by line."),
     "receipts": ("record", "Every decision of RUN: what was known, what came of it."),
     "replay": ("record", "Decide everything in RUN again and show each difference."),
     "agents": ("agents", "The configured agents; `agents test NAME` tries one."),
+    "approvals": ("approvals", "What agents may run; `approvals check COMMAND` says it of one."),
 }
 
 

@@ -221,6 +221,39 @@ def answer(context: Context, run_id: str, text: str, as_json: bool) -> None:
     _say(context, run_id, Answer(text=text), "has its answer", as_json=as_json)
 
 
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.argument("ask", required=False)
+@json_option
+@click.pass_obj
+def allow(context: Context, run_id: str, ask: str | None, as_json: bool) -> None:
+    """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
+    _permit(context, run_id, ask, as_json=as_json, is_allowed=True)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.argument("ask", required=False)
+@json_option
+@click.pass_obj
+def deny(context: Context, run_id: str, ask: str | None, as_json: bool) -> None:
+    """Don't let the agent of RUN do what it asks to do; it is told so and goes on."""
+    _permit(context, run_id, ask, as_json=as_json, is_allowed=False)
+
+
+def _permit(
+    context: Context, run_id: str, ask: str | None, *, as_json: bool, is_allowed: bool
+) -> None:
+    from allstop.app.speaking import asked_of
+    from allstop.core.commands import Permit
+
+    with context.house() as house:
+        question = look(lambda: asked_of(house, run_id, ask))
+    words = one_line(question.text or " ".join(question.argv or question.paths), 80)
+    done = f"{'may' if is_allowed else 'may not'} do it: {words}"
+    _say(context, run_id, Permit(ask=question.id, allow=is_allowed), done, as_json=as_json)
+
+
 def _say(
     context: Context, run_id: str | None, command: Command, done: str, *, as_json: bool
 ) -> None:

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from allstop.core import run as runs
-from allstop.core.approvals import Rule
+from allstop.core.approvals import Ask, Rule
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING
 from allstop.core.commands import Abort, Allstop, Command
@@ -42,8 +42,7 @@ from allstop.ports import (
     StoreFullError,
 )
 
-HALT_S = 10.0
-"""How long a stop waits for what it cut off before it says so."""
+HALT_S = 10.0  # a stop waits so long for what it cut off before it says so
 
 EVERYTHING = ""  # the label above all others
 
@@ -63,6 +62,7 @@ class LocalEngine:
         launcher: Launcher,
         name: str = "engine",
         slots: int | None = None,
+        appraise: Callable[[Ask], Ask] = lambda ask: ask,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -74,7 +74,7 @@ class LocalEngine:
         self._stops_before = 0
         self._purse = Purse()
         self._deck = Deck(
-            journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show
+            journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show, appraise
         )
         self._berths: dict[RunId, Berth] = {}
         self._driven: Counter[RunId] = Counter()  # how many below each root

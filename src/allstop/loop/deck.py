@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from allstop.core.approvals import Ask
 from allstop.core.ids import RunId
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
@@ -21,3 +22,4 @@ class Deck(NamedTuple):
     capacity: Capacity
     purse: Purse
     show: Callable[[RunId, Live], None]
+    appraise: Callable[[Ask], Ask]  # with what the policy says of it

@@ -367,13 +367,15 @@ class Drive(Generic[S]):
             await self.record(lambda now: Noted(at=now, id=move_id, items=items))
 
     async def ask(self, move_id: MoveId, ask: Ask) -> bool:
-        match judge(self.state.opened.rules, ask):
-            case Decision.ALLOW:
-                return True
-            case Decision.DENY:
-                return False
-            case Decision.ASK:
-                return await self._ask_a_person(move_id, ask)
+        ask = self._deck.appraise(ask)
+        decision = judge(self.state.opened.rules, ask)
+        if decision is Decision.ASK:
+            return await self._ask_a_person(move_id, ask)
+        kind = "allowed" if decision is Decision.ALLOW else "denied"
+        words = ask.text or " ".join(ask.argv or ask.paths)
+        by = f" ({ask.rule})" if ask.rule else ""
+        await self.note(move_id, Item(kind=kind, text=f"{words}{by}"))
+        return decision is Decision.ALLOW
 
     async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> bool:
         """Nobody there, or nobody who answers in time, means no."""

@@ -114,12 +114,10 @@ def _is_time(value: object) -> bool:
 
 
 def _approval_rules(document: Document) -> Iterator[Fault]:
-    rules = value_at(document, ("approvals", "rules"))
-    for place, rule in enumerate(rules if isinstance(rules, list) else []):
-        if sum(key in rule for key in ("allow", "ask", "deny")) != 1:
-            yield Fault(
-                path=("approvals", "rules", place), message="needs exactly one of allow, ask, deny"
-            )
+    if value_at(document, ("approvals", "rules")):
+        from allstop.settings.approving import rule_faults
+
+        yield from rule_faults(document)
 
 
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,\d*\})")

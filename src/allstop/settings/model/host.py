@@ -14,10 +14,14 @@ class ApprovalRule(Entry, frozen=True, kw_only=True):
     """Exactly one of allow, ask, deny; the strictest rule that matches wins."""
 
     allow: Annotated[
-        Words | None, Meta(description="Commands that may run, by their first words.")
+        Words | None, Meta(description="A command that may run, by its first words.")
     ] = None
-    ask: Annotated[Words | None, Meta(description="Commands a person is asked about.")] = None
-    deny: Annotated[Words | None, Meta(description="Commands that never run.")] = None
+    ask: Annotated[
+        Words | None, Meta(description="A command a person is asked about, by its first words.")
+    ] = None
+    deny: Annotated[
+        Words | None, Meta(description="A command that never runs, by its first words.")
+    ] = None
     match: Annotated[
         tuple[Text, ...], Meta(description="Commands this rule must match, checked when loaded.")
     ] = ()

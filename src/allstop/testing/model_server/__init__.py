@@ -6,6 +6,7 @@ from allstop.testing.model_server.replies import Asked as Asked
 from allstop.testing.model_server.replies import Call as Call
 from allstop.testing.model_server.replies import Fault as Fault
 from allstop.testing.model_server.replies import Protocol as Protocol
+from allstop.testing.model_server.replies import Refused as Refused
 from allstop.testing.model_server.replies import Say as Say
 from allstop.testing.model_server.replies import envelope as envelope
 from allstop.testing.model_server.server import ModelServer as ModelServer

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
-from msgspec import Struct
-
-from allstop.testing.model_server.replies import Asked, Fault, Protocol
-from allstop.testing.model_server.sse import Json
+from allstop.testing.model_server.replies import Asked, Fault, Protocol, Refused
 
 MODEL = "no-such-zebra"
-
-
-class Refused(Struct, frozen=True):
-    status: int
-    body: Json
-    headers: dict[str, str] = {}
 
 
 def refused(asked: Asked, fault: Fault | None) -> Refused | None:
@@ -28,7 +20,7 @@ def refused(asked: Asked, fault: Fault | None) -> Refused | None:
     return (_ANTHROPIC if asked.protocol is Protocol.MESSAGES else _OPENAI).get(fault)
 
 
-def as_json(body: Json) -> bytes:
+def as_json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 

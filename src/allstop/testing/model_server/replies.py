@@ -54,6 +54,15 @@ class Call(Struct, frozen=True, kw_only=True):
 
     name: str
     arguments: Mapping[str, Any] = {}
+    text: str = ""  # in place of arguments, for a tool that takes only that (Responses)
+
+
+class Refused(Struct, frozen=True):
+    """An error in place of a reply."""
+
+    status: int
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = {}
 
 
 class Say(Struct, frozen=True, kw_only=True):
@@ -63,6 +72,8 @@ class Say(Struct, frozen=True, kw_only=True):
     pieces: tuple[str, ...] = ()  # its deltas, where they matter
     calls: tuple[Call, ...] = ()
     fault: Fault | None = None
+    refused: Refused | None = None  # an error in one's own words
+    headers: Mapping[str, str] = {}  # of a reply that goes well
     delay_s: float = 0.0  # before the headers
     pause_s: float = 0.0  # before each delta
     input: int = 100  # tokens, the cached and written ones among them

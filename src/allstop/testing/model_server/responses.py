@@ -56,6 +56,9 @@ class Responses:
 
     def _call(self, index: int, call: Call) -> Iterator[str]:
         item = _function_call(call)
+        if call.text:
+            yield self._event("response.output_item.done", output_index=index, item=item)
+            return
         at = {"item_id": item["id"], "output_index": index}
         begun = {**item, "arguments": "", "status": "in_progress"}
         yield self._event("response.output_item.added", output_index=index, item=begun)
@@ -117,6 +120,15 @@ class Responses:
 
 
 def _function_call(call: Call) -> Json:
+    if call.text:
+        return {
+            "id": new_id("ctc"),
+            "type": "custom_tool_call",
+            "status": "completed",
+            "call_id": new_id("call"),
+            "name": call.name,
+            "input": call.text,
+        }
     return {
         "id": new_id("fc"),
         "type": "function_call",

@@ -97,12 +97,12 @@ class ModelServer:
     async def _answer(self, caller: Connection, asked: Asked, say: Say) -> None:
         await anyio.sleep(say.delay_s)
         reply = REPLIES[asked.protocol](asked, say)
-        if (error := refused(asked, say.fault)) is not None:
+        if (error := say.refused or refused(asked, say.fault)) is not None:
             await caller.whole(error.status, as_json(error.body), error.headers)
         elif say.fault in BROKEN:
             await BROKEN[say.fault](caller, say, [event.encode() for event in reply.events()])
         elif asked.is_streamed:
-            await caller.head(200, {"x-request-id": "req_0"})
+            await caller.head(200, {"x-request-id": "req_0", **say.headers})
             for event in reply.events():
                 await anyio.sleep(say.pause_s if "delta" in event else 0)
                 await caller.chunk(event.encode())

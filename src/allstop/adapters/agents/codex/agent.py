@@ -1,0 +1,141 @@
+"""An agent that is codex, behind its app-server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from msgspec.structs import replace
+
+from allstop.adapters.agents.codex.conversation import Conversation, Params
+from allstop.adapters.agents.codex.fold import Ended
+from allstop.adapters.agents.codex.pool import SharedServer
+from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
+from allstop.adapters.agents.codex.setup import Setup, launch_of
+from allstop.adapters.agents.codex.verdicts import failed
+from allstop.adapters.agents.prices import Tariff
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
+
+IN_USE = "already has an active writer"
+
+
+class CodexAgent:
+    """With a workspace each turn has a server of its own; without, all share one."""
+
+    abilities = Abilities(
+        resume=True,
+        fork=True,
+        asks=True,
+        plan=True,
+        diff=True,
+        usage=True,
+        structured=True,
+        needs_box=True,
+    )
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        name: str,
+        launcher: Launcher,
+        clock: Clock,
+        tariff: Callable[[str], Tariff] | None = None,
+    ) -> None:
+        """`tariff`: what a model costs, by its name; which one it is, codex tells."""
+        self._setup = setup
+        self._launcher = launcher
+        self._clock = clock
+        self._tariff = tariff
+        self._shared = SharedServer(
+            launcher, launch_of(setup, None, f"agent-{name}"), setup.answer_within_s
+        )
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        try:
+            async with self._server(turn) as server, server.pumped():
+                return await self._talk(server, turn, watch)
+        except UnsafeError as error:
+            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
+        except LaunchError as error:
+            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+
+    async def close(self) -> None:
+        await self._shared.close()
+
+    @asynccontextmanager
+    async def _server(self, turn: Turn) -> AsyncIterator[AppServer]:
+        if turn.place is None:
+            async with self._shared.lent() as server:
+                yield server
+            return
+        launch = launch_of(self._setup, turn.place, turn.run)
+        async with self._launcher.launch(launch) as child:
+            yield AppServer(child, self._setup.answer_within_s)
+
+    async def _talk(self, server: AppServer, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        conversation = Conversation(server, turn, watch)
+        try:
+            await server.greet()
+            await conversation.open(self._policy(turn))
+            ended = await conversation.take()
+        except GoneError as error:
+            result = Failed(kind=FailureKind.CRASHED, message=error.message)
+        except SilentError as error:
+            server.give_up(error.message)
+            result = Failed(kind=FailureKind.STALLED, message=error.message)
+        except RefusedError as error:
+            in_use = IN_USE in error.message
+            kind = FailureKind.NETWORK if in_use else FailureKind.BAD_REQUEST
+            result = Failed(kind=kind, message=error.message)
+        else:
+            await self._leave(conversation, server, turn)
+            return self._result(conversation, ended, server)
+        return replace(result, usage=self._usage(conversation))
+
+    async def _leave(self, conversation: Conversation, server: AppServer, turn: Turn) -> None:
+        """Nothing that the turn started goes on after it."""
+        if turn.place is not None:
+            await server.say_goodbye()
+            return
+        try:
+            await conversation.clean()
+        except (RefusedError, GoneError, SilentError) as error:
+            server.give_up(error.message)
+
+    def _result(
+        self, conversation: Conversation, ended: Ended, server: AppServer
+    ) -> TurnDone | Failed:
+        usage = self._usage(conversation)
+        if ended.status == "completed":
+            return TurnDone(text=conversation.fold.text, thread=conversation.thread, usage=usage)
+        if ended.status == "interrupted":
+            message = "codex interrupted the turn by itself"
+            return Failed(kind=FailureKind.CRASHED, message=message, usage=usage)
+        why = failed(ended.error, server.limits, self._clock.now())
+        return replace(why, message=self._without_key(why.message), usage=usage)
+
+    def _policy(self, turn: Turn) -> Params:
+        """Our box is the sandbox; where there is none, codex's own must do."""
+        boxed = self._launcher.isolation.boxed
+        own = "workspace-write" if turn.place else "read-only"
+        policy: Params = {
+            "approvalPolicy": self._setup.approvals.value,
+            "approvalsReviewer": "user",
+            "sandbox": "danger-full-access" if boxed else own,
+            "modelProvider": self._setup.provider,
+        }
+        return {**policy, "model": self._setup.model} if self._setup.model else policy
+
+    def _usage(self, conversation: Conversation) -> Usage:
+        spent = conversation.fold.spent
+        tariff = self._tariff(conversation.opened.model) if self._tariff else None
+        cost = tariff.microusd(spent, self._clock.now()) if tariff else 0
+        return Usage(
+            input=spent.input, cached=spent.cached, output=spent.output, cost_microusd=cost
+        )
+
+    def _without_key(self, message: str) -> str:
+        key = self._setup.key
+        return message.replace(key, "[the key]") if len(key) > 8 else message

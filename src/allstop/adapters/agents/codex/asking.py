@@ -1,0 +1,90 @@
+"""What an app-server asks of people, and how it is answered."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+
+from allstop.adapters.agents.codex.commands import argv_of, line_of
+from allstop.adapters.agents.codex.fold import Asked, decoded
+from allstop.adapters.agents.codex.items import changes
+from allstop.adapters.agents.codex.messages import Approval, FileChange, Question, ThreadItem
+from allstop.core.approvals import Ask
+from allstop.core.plain import ending
+
+QUESTION = "item/tool/requestUserInput"
+
+NOT_KNOWN = -32601
+ASK_CHARS = 16_000
+NOBODY = "Nobody is there to answer: decide for yourself, carefully."
+
+
+def ask_of(asked: Asked, begun: ThreadItem | None, cwd: str) -> Ask | None:
+    """The question for people; None where this driver can't put it to anybody.
+
+    `cwd` is where the conversation is at home.
+    """
+    approval = decoded(asked.params, Approval)
+    if approval is None:
+        return None
+    name = approval.approval_id or approval.item_id
+    match asked.method:
+        case "item/commandExecution/requestApproval":
+            return _command(name, approval, cwd)
+        case "item/fileChange/requestApproval":
+            return _edit(name, approval, begun.changes if begun else ())
+        case "item/tool/requestUserInput":
+            questions = "\n".join(map(_question, approval.questions))
+            return Ask(id=name, kind="question", text=_text(questions))
+        case _:
+            return None
+
+
+def answer_to(asked: Asked, *, allowed: bool) -> dict[str, object]:
+    if asked.method != QUESTION:
+        return {"decision": "accept" if allowed else "decline"}
+    approval = msgspec.json.decode(asked.params, type=Approval)
+    return {
+        "answers": {
+            question.id: {"answers": [_first(question) if allowed else NOBODY]}
+            for question in approval.questions
+        }
+    }
+
+
+def _command(name: str, approval: Approval, cwd: str) -> Ask:
+    command = approval.command or ""
+    widens = approval.network_approval_context or approval.additional_permissions
+    is_plain = approval.kind == "command" and 0 < len(command) <= ASK_CHARS
+    if widens or not is_plain:
+        # no rule for a command covers more than the command, and none sees but a part of it
+        more = f"it wants more than it has: {widens or approval.kind}"
+        return Ask(id=name, kind="question", text=_text(command, more, approval.reason))
+    if approval.cwd and approval.cwd != cwd:
+        line = f"cd {shlex.quote(approval.cwd)} && {line_of(command)}"
+        return Ask(id=name, kind="command", text=line)
+    return Ask(id=name, kind="command", argv=argv_of(command), text=line_of(command))
+
+
+def _edit(name: str, approval: Approval, changed: tuple[FileChange, ...]) -> Ask:
+    root = approval.grant_root
+    if root or not changed:
+        more = f"it wants to write in {root}" if root else "it wants to change files"
+        return Ask(id=name, kind="question", text=_text(more, approval.reason, changes(changed)))
+    paths = tuple(change.path for change in changed)
+    return Ask(id=name, kind="edit", paths=paths, text=_text(changes(changed), approval.reason))
+
+
+def _question(question: Question) -> str:
+    options = (f"- {option.label}: {option.description}" for option in question.options or ())
+    return "\n".join((question.question, *options))
+
+
+def _first(question: Question) -> str:
+    """Yes to a question with options is the first of them: it is the one recommended."""
+    return question.options[0].label if question.options else "yes"
+
+
+def _text(*parts: str | None) -> str:
+    return ending("\n".join(filter(None, parts)), ASK_CHARS)

@@ -1,0 +1,181 @@
+"""One turn in one conversation with an app-server, from its start to its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeAlias, TypeVar
+
+import anyio
+import msgspec
+
+from allstop.adapters.agents.codex import messages as told
+from allstop.adapters.agents.codex.asking import answer_to, ask_of
+from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw, decoded
+from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
+from allstop.ports import Live, Turn, Watch
+
+STOP_WITHIN_S = 1.0
+CLEAN_WITHIN_S = 5.0
+
+Params = dict[str, object]
+Slow: TypeAlias = Saw | Asked | Ended
+T = TypeVar("T")
+
+
+class Conversation:
+    """What is noted is taken in at once; only what takes time to tell waits its turn."""
+
+    def __init__(self, server: AppServer, turn: Turn, watch: Watch) -> None:
+        self.fold = Fold()
+        self.thread = turn.thread or ""
+        self.opened = told.Opened()
+        self._server = server
+        self._turn = turn
+        self._watch = watch
+        self._steps: deque[Slow] = deque()
+        self._stirred = anyio.Event()
+        self._asking: tuple[told.RequestId, anyio.CancelScope] | None = None
+        self._has_begun = False
+
+    async def open(self, policy: Params) -> None:
+        """Begin it, go on with it, or with a copy of it.
+
+        Raises:
+            RefusedError, GoneError, SilentError: there is none.
+        """
+        thread = self._turn.thread
+        if thread is None:
+            self.opened = await self._request("thread/start", policy, told.Opened)
+        elif self._turn.fork:
+            params = {"threadId": thread, "excludeTurns": True, **policy}
+            self.opened = await self._request("thread/fork", params, told.Opened)
+        elif thread in self._server.threads:
+            self.opened = self._server.threads[thread]
+        else:
+            params = {"threadId": thread, "excludeTurns": True, **policy}
+            self.opened = await self._request("thread/resume", params, told.Opened)
+        self.thread = self.opened.thread.id
+        if not self.thread:
+            raise RefusedError("codex did not say how it calls the conversation")
+        self._server.threads[self.thread] = self.opened
+        if self.thread != thread:
+            await self._watch.opened(self.thread)
+
+    async def take(self) -> Ended:
+        """
+        Raises:
+            RefusedError, GoneError, SilentError: it never came to its end.
+        """
+        with self._server.heard_by(self.thread, self._hear):
+            try:
+                await self._begin()
+                return await self._follow()
+            except (RefusedError, GoneError, SilentError):
+                raise
+            except BaseException:  # cancelled, or nobody can be told any more
+                await self._stop()
+                raise
+
+    async def clean(self, within_s: float = CLEAN_WITHIN_S) -> None:
+        """End the commands it left running: they outlive a turn, and an interrupt too.
+
+        Raises:
+            RefusedError, GoneError, SilentError: nobody knows whether they have ended.
+        """
+        params: Params = {"threadId": self.thread}
+        await self._server.request("thread/backgroundTerminals/clean", params, within_s)
+
+    async def _begin(self) -> None:
+        talk = self._turn.prompt.talk
+        text = self._turn.prompt.whole.encode(errors="replace").decode()
+        params: Params = {
+            "threadId": self.thread,
+            "input": [{"type": "text", "text": text}],
+        }
+        if talk is not None and talk.reply_schema is not None:
+            params["outputSchema"] = talk.reply_schema
+        self._has_begun = True
+        self.fold.total = self._server.totals.get(self.thread, self.fold.total)
+        started = await self._request("turn/start", params, told.Started)
+        self.fold.turn = self.fold.turn or started.turn.id
+
+    async def _follow(self) -> Ended:
+        while True:
+            match await self._next():
+                case Saw(item):
+                    await self._watch.saw(item)
+                case Asked() as asked:
+                    await self._ask(asked)
+                case Ended() as ended:
+                    return ended
+
+    async def _next(self) -> Slow:
+        while not self._steps:
+            if self._server.gone:
+                raise GoneError(self._server.gone)
+            await self._stirred.wait()
+        return self._steps.popleft()
+
+    async def _ask(self, asked: Asked) -> None:
+        """Whoever is asked is let go when the answer is no longer wanted."""
+        where = decoded(asked.params, told.Where) or told.Where()
+        ask = ask_of(asked, self.fold.begun(where.item_id), self.opened.cwd)
+        if ask is None:
+            await self._server.refuse(asked.id, asked.method)
+            return
+        with anyio.CancelScope() as scope:
+            self._asking = (asked.id, scope)
+            self._let_go()
+            allowed = await self._watch.ask(ask)
+        self._asking = None
+        if not scope.cancelled_caught:
+            await self._server.answer(asked.id, answer_to(asked, allowed=allowed))
+
+    def _hear(self, message: told.Message | None) -> bool:
+        steps = self.fold.take(message) if message else ()
+        for step in steps:
+            if isinstance(step, Live):
+                self._watch.live(step)
+            else:
+                self._steps.append(step)
+        self._let_go()
+        self._stirred.set()
+        self._stirred = anyio.Event()
+        return bool(steps)
+
+    def _let_go(self) -> None:
+        if self._asking is not None:
+            request, scope = self._asking
+            if self.fold.ended or self._server.gone or request in self.fold.resolved:
+                scope.cancel()
+
+    async def _stop(self) -> None:
+        """End the turn and its commands; whoever can't is ended together with its server."""
+        stopped = False
+        if self._has_begun and not self._server.gone:
+            with anyio.move_on_after(STOP_WITHIN_S, shield=True):
+                async with self._server.pumped():
+                    stopped = await self._interrupted()
+        if not stopped and self._has_begun:
+            self._server.give_up("codex did not stop when it was told to")
+
+    async def _interrupted(self) -> bool:
+        try:
+            while not (self.fold.turn or self._server.gone):
+                await self._stirred.wait()
+            params: Params = {"threadId": self.thread, "turnId": self.fold.turn}
+            if not self.fold.ended:
+                await self._server.request("turn/interrupt", params, STOP_WITHIN_S)
+            await self.clean(STOP_WITHIN_S)
+            while not (self.fold.ended or self._server.gone):
+                await self._stirred.wait()
+        except (RefusedError, GoneError, SilentError):
+            return False
+        return True
+
+    async def _request(self, method: str, params: Params, kind: type[T]) -> T:
+        result = await self._server.request(method, params)
+        try:
+            return msgspec.json.decode(result, type=kind)
+        except msgspec.DecodeError as error:
+            raise RefusedError(f"{method}: an answer that can't be read: {error}") from error

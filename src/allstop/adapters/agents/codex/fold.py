@@ -1,0 +1,172 @@
+"""From what an app-server notes to what happened in one turn. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from allstop.adapters.agents.codex import messages as told
+from allstop.adapters.agents.codex.commands import line_of
+from allstop.adapters.agents.codex.items import item_of, plan_of
+from allstop.adapters.agents.spending import Spent, counted
+from allstop.core.moves import Item
+from allstop.core.plain import ending, one_line
+from allstop.ports import Live
+
+TEXT_CHARS = 128 * 1024
+DIFF_CHARS = 64 * 1024
+USAGE = "thread/tokenUsage/updated"
+
+
+class Saw(NamedTuple):
+    item: Item
+
+
+class Asked(NamedTuple):
+    """The server wants an answer."""
+
+    id: told.RequestId
+    method: str
+    params: Raw
+
+
+class Ended(NamedTuple):
+    status: str
+    error: told.TurnError | None
+
+
+T = TypeVar("T")
+Step: TypeAlias = Live | Saw | Asked | Ended
+
+_LIVE = {
+    "item/agentMessage/delta": "text",
+    "item/reasoning/summaryTextDelta": "reasoning",
+    "item/commandExecution/outputDelta": "output",
+}
+
+
+class Fold:
+    """One turn of one conversation. What belongs to another turn is passed over."""
+
+    def __init__(self) -> None:
+        self.total = told.Tokens()  # of the conversation, as it was last told
+        self.turn = ""  # its name, once it has one
+        self.text = ""
+        self.spent = Spent()
+        self.error: told.TurnError | None = None
+        self.ended: Ended | None = None
+        self.resolved: set[told.RequestId] = set()
+        self._begun: dict[str, told.ThreadItem] = {}
+        self._diff = ""
+        self._notes: Mapping[str, Callable[[Raw], tuple[Step, ...]]] = {
+            "item/started": self._started,
+            "item/completed": self._completed,
+            "turn/plan/updated": self._plan,
+            "turn/diff/updated": self._diff_updated,
+            USAGE: self._used,
+            "error": self._failed,
+            "serverRequest/resolved": self._resolved,
+            "turn/completed": self._end,
+        }
+
+    def take(self, message: told.Message) -> tuple[Step, ...]:
+        """What it means; nothing for what isn't known or isn't ours."""
+        if self.ended:
+            return ()
+        if not self._is_ours(message):
+            self._remember(message)
+            return ()
+        if message.id is not None:
+            return (Asked(message.id, message.method, message.params),)
+        if message.method in _LIVE:
+            return _delta(message)
+        take = self._notes.get(message.method)
+        try:
+            return take(message.params) if take else ()
+        except msgspec.DecodeError:
+            return ()
+
+    def begun(self, item_id: str) -> told.ThreadItem | None:
+        """The item as it was when it began: a file change tells its diff only there."""
+        return self._begun.get(item_id)
+
+    def _is_ours(self, message: told.Message) -> bool:
+        where = decoded(message.params, told.Where) or told.Where()
+        turn = where.turn_id or where.turn.id
+        if message.method == "turn/started" and not self.turn:
+            self.turn = turn
+        return not turn or turn == self.turn
+
+    def _remember(self, message: told.Message) -> None:
+        """What the conversation had used before is told, now and then, after a turn began."""
+        if message.method == USAGE:
+            usage = decoded(message.params, told.UsageNote) or told.UsageNote()
+            self.total = usage.token_usage.total
+
+    def _started(self, params: Raw) -> tuple[Step, ...]:
+        item = msgspec.json.decode(params, type=told.ItemNote).item
+        self._begun[item.id] = item
+        return (Live("status", one_line(line_of(item.command))),) if item.command else ()
+
+    def _completed(self, params: Raw) -> tuple[Step, ...]:
+        item = msgspec.json.decode(params, type=told.ItemNote).item
+        self._begun.pop(item.id, None)
+        if item.type == "agentMessage":
+            self.text = ending(item.text or "", TEXT_CHARS)
+        seen = item_of(item)
+        return (Saw(seen),) if seen else ()
+
+    def _plan(self, params: Raw) -> tuple[Step, ...]:
+        return (Saw(plan_of(msgspec.json.decode(params, type=told.Plan))),)
+
+    def _diff_updated(self, params: Raw) -> tuple[Step, ...]:
+        self._diff = ending(msgspec.json.decode(params, type=told.Diff).diff, DIFF_CHARS)
+        return ()
+
+    def _used(self, params: Raw) -> tuple[Step, ...]:
+        """Told after each call of the model, and now and then again; only a new sum counts."""
+        usage = msgspec.json.decode(params, type=told.UsageNote).token_usage
+        if usage.total == self.total:
+            return ()
+        self.total, last = usage.total, usage.last
+        read = counted(last.input_tokens) or 0
+        cached = min(counted(last.cached_input_tokens) or 0, read)
+        self.spent = Spent(
+            input=self.spent.input + read,
+            cached=self.spent.cached + cached,
+            written=self.spent.written
+            + min(counted(last.cache_write_input_tokens) or 0, read - cached),
+            output=self.spent.output + (counted(last.output_tokens) or 0),
+        )
+        return ()
+
+    def _failed(self, params: Raw) -> tuple[Step, ...]:
+        note = msgspec.json.decode(params, type=told.ErrorNote)
+        self.error = note.error
+        return (Live("retry", note.error.message),) if note.will_retry else ()
+
+    def _resolved(self, params: Raw) -> tuple[Step, ...]:
+        self.resolved.add(msgspec.json.decode(params, type=told.Resolved).request_id)
+        return ()
+
+    def _end(self, params: Raw) -> tuple[Step, ...]:
+        end = decoded(params, told.TurnEnd)
+        turn = end.turn if end else told.EndedTurn()  # an end is one, however it is worded
+        self.ended = Ended(turn.status, turn.error or self.error)
+        diff = (Saw(Item(kind="diff", text=self._diff)),) if self._diff else ()
+        return (*diff, self.ended)
+
+
+def _delta(message: told.Message) -> tuple[Step, ...]:
+    note = decoded(message.params, told.Delta)
+    return (Live(_LIVE[message.method], note.delta),) if note and note.delta else ()
+
+
+def decoded(params: Raw, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(params, type=kind)
+    except msgspec.DecodeError:
+        return None

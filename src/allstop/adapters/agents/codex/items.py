@@ -1,0 +1,61 @@
+"""Finished items in the words of the record."""
+
+from __future__ import annotations
+
+from allstop.adapters.agents.codex.commands import line_of
+from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
+from allstop.core.moves import Item
+from allstop.core.plain import ending
+
+ITEM_CHARS = 16_000
+
+_MARKS = {"completed": "x", "inProgress": ">"}
+
+
+def item_of(item: ThreadItem) -> Item | None:
+    """None for what is only an echo of the prompt, or nothing that people would miss."""
+    match item.type:
+        case "agentMessage":
+            kind, text = "message", item.text or ""
+        case "reasoning":
+            kind, text = "reasoning", "\n".join(item.summary)
+        case "commandExecution":
+            kind, text = "command", _command(item)
+        case "fileChange":
+            kind, text = "file", f"{changes(item.changes)}\n[{item.status}]"
+        case "plan":
+            kind, text = "plan", item.text or ""
+        case "contextCompaction":
+            return Item(kind="compaction", text="the conversation was compacted")
+        case "mcpToolCall" | "dynamicToolCall":
+            kind, text = "tool", ".".join(filter(None, (item.server, item.tool)))
+        case "webSearch":
+            kind, text = "search", item.query or ""
+        case "enteredReviewMode" | "exitedReviewMode":
+            kind, text = "review", item.review or ""
+        case _:
+            return None
+    return Item(kind=kind, text=ending(text, ITEM_CHARS)) if text.strip() else None
+
+
+def plan_of(plan: Plan) -> Item:
+    lines = (f"[{_MARKS.get(step.status, ' ')}] {step.step}" for step in plan.plan)
+    return Item(kind="plan", text=ending("\n".join(lines), ITEM_CHARS))
+
+
+def changes(changed: tuple[FileChange, ...]) -> str:
+    return "\n".join(f"{change.path}\n{change.diff}".rstrip() for change in changed)
+
+
+def _command(item: ThreadItem) -> str:
+    how = f"exit {item.exit_code}" if item.exit_code is not None else str(item.status)
+    return "\n".join(
+        filter(
+            None,
+            (
+                f"$ {line_of(item.command or '')}",
+                (item.aggregated_output or "").rstrip(),
+                f"[{how}]",
+            ),
+        )
+    )

@@ -1,0 +1,188 @@
+"""What an app-server says, as far as it is looked at; everything else in it is passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+RequestId = int | str
+
+
+class RpcFault(Struct, frozen=True):
+    message: str = ""
+    code: int = 0
+
+
+class Message(Struct, frozen=True):
+    """One line: an answer has no method, a note no id, a request both."""
+
+    id: RequestId | None = None
+    method: str = ""
+    params: Raw = Raw(b"{}")
+    result: Raw = Raw(b"null")
+    error: RpcFault | None = None
+
+
+class _Told(Struct, frozen=True, rename="camel"):
+    pass
+
+
+class Named(_Told, frozen=True):
+    id: str = ""
+
+
+class Where(_Told, frozen=True):
+    """Which conversation, and which turn of it, something belongs to."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    turn: Named = Named()
+
+
+class FileChange(_Told, frozen=True):
+    path: str = ""
+    diff: str = ""
+
+
+class ThreadItem(_Told, frozen=True):
+    """Something said or done, of any type."""
+
+    type: str = ""
+    id: str = ""
+    text: str | None = None
+    command: str | None = None
+    status: Any = None
+    exit_code: int | None = None
+    aggregated_output: str | None = None
+    changes: tuple[FileChange, ...] = ()
+    summary: tuple[str, ...] = ()
+    review: str | None = None
+    server: str | None = None
+    tool: str | None = None
+    query: str | None = None
+
+
+class ItemNote(_Told, frozen=True):
+    item: ThreadItem
+
+
+class Delta(_Told, frozen=True):
+    delta: str = ""
+
+
+class PlanStep(_Told, frozen=True):
+    step: str = ""
+    status: str = ""
+
+
+class Plan(_Told, frozen=True):
+    plan: tuple[PlanStep, ...] = ()
+
+
+class Diff(_Told, frozen=True):
+    diff: str = ""
+
+
+class Tokens(_Told, frozen=True):
+    input_tokens: int = 0  # the cached ones among them
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class TokenUsage(_Told, frozen=True):
+    last: Tokens = Tokens()  # of one call of the model
+    total: Tokens = Tokens()  # of all in this conversation
+
+
+class UsageNote(_Told, frozen=True):
+    token_usage: TokenUsage = TokenUsage()
+
+
+class TurnError(_Told, frozen=True):
+    message: str = ""
+    codex_error_info: Any = None
+    additional_details: str | None = None
+
+
+class ErrorNote(_Told, frozen=True):
+    error: TurnError = TurnError()
+    will_retry: bool = False
+
+
+class EndedTurn(_Told, frozen=True):
+    status: str = ""
+    error: TurnError | None = None
+
+
+class TurnEnd(_Told, frozen=True):
+    turn: EndedTurn
+
+
+class Window(_Told, frozen=True):
+    used_percent: float = 0
+    resets_at: int | None = None
+
+
+class RateLimits(_Told, frozen=True):
+    primary: Window | None = None
+    secondary: Window | None = None
+
+
+class LimitsNote(_Told, frozen=True):
+    rate_limits: RateLimits = RateLimits()
+
+
+class Resolved(_Told, frozen=True):
+    request_id: RequestId = 0
+
+
+class Option(_Told, frozen=True):
+    label: str = ""
+    description: str = ""
+
+
+class Question(_Told, frozen=True):
+    id: str = ""
+    question: str = ""
+    options: tuple[Option, ...] | None = None
+
+
+class Approval(_Told, frozen=True):
+    """What is asked with any of the requests that people can answer."""
+
+    item_id: str = ""
+    approval_id: str | None = None
+    kind: str = "command"
+    command: str | None = None
+    cwd: str | None = None
+    reason: str | None = None
+    grant_root: str | None = None
+    network_approval_context: Any = None
+    additional_permissions: Any = None
+    questions: tuple[Question, ...] = ()
+
+
+class Opened(_Told, frozen=True):
+    thread: Named = Named()
+    cwd: str = ""
+    model: str = ""
+
+
+class Started(_Told, frozen=True):
+    turn: Named
+
+
+def read(line: bytes) -> Message | None:
+    """The message; None for what is none. Bytes that are no UTF-8 are shown as such."""
+    try:
+        return msgspec.json.decode(line.decode(errors="replace"), type=Message)
+    except msgspec.DecodeError:
+        return None
+
+
+def written(**fields: object) -> bytes:
+    return msgspec.json.encode(fields) + b"\n"

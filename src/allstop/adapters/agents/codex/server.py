@@ -1,0 +1,201 @@
+"""One running app-server: requests and their answers, and who is told of what it notes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+from msgspec import Raw
+
+from allstop.adapters.agents.codex import messages as told
+from allstop.adapters.agents.codex.asking import NOT_KNOWN
+from allstop.adapters.agents.codex.fold import USAGE, decoded
+from allstop.adapters.agents.codex.lines import Lines, LineTooLongError
+from allstop.core.errors import AllstopError
+from allstop.ports import Child, Stream
+from allstop.programs import Tail
+
+SEND_WITHIN_S = 5.0
+CLOSE_WITHIN_S = 2.0
+
+Ear = Callable[[told.Message | None], bool]
+"""Hears what is noted in one conversation, None when nothing more will come; whether it counts."""
+
+
+class RefusedError(AllstopError):
+    """The app-server answered with an error."""
+
+
+class GoneError(AllstopError):
+    """The app-server has ended."""
+
+
+class SilentError(AllstopError):
+    """The app-server does not answer."""
+
+
+class _Answer:
+    def __init__(self) -> None:
+        self.came = anyio.Event()
+        self.message: told.Message | None = None
+
+
+class AppServer:
+    """Nothing is read but while somebody is in `pumped`; any number may be, in any order."""
+
+    def __init__(self, child: Child, answer_within_s: float) -> None:
+        self._child = child
+        self._answer_within_s = answer_within_s
+        self._lines = Lines()
+        self._last_words = Tail(4096)
+        self._ids = itertools.count(1)
+        self._waiting: dict[told.RequestId, _Answer] = {}
+        self._ears: dict[str, Ear] = {}
+        self._sending = anyio.Lock()
+        self._pumping = anyio.Lock()
+        self._greeting = anyio.Lock()
+        self._greeted = False
+        self.limits: told.RateLimits | None = None
+        self.threads: dict[str, told.Opened] = {}  # those it has open
+        self.totals: dict[str, told.Tokens] = {}  # what each has used, as it was last told
+        self.gone = ""  # why
+
+    @asynccontextmanager
+    async def pumped(self) -> AsyncIterator[None]:
+        """While this is open, answers and notes arrive."""
+        failure: Exception | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._pump)
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - raised below, not in a group of one
+                failure = error
+            group.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def greet(self) -> None:
+        """Say hello, once."""
+        async with self._greeting:
+            if not self._greeted:
+                client = {"name": "allstop", "title": "Allstop", "version": "1"}
+                hello = {"clientInfo": client, "capabilities": {"experimentalApi": True}}
+                await self.request("initialize", hello)
+                await self._send(told.written(method="initialized"))
+                self._greeted = True
+
+    async def request(
+        self, method: str, params: dict[str, object], within_s: float | None = None
+    ) -> Raw:
+        """
+        Raises:
+            RefusedError: the answer is an error.
+            GoneError: the server ended before it answered.
+            SilentError: there is no answer in time.
+        """
+        within_s = within_s or self._answer_within_s
+        number = next(self._ids)
+        answer = self._waiting[number] = _Answer()
+        try:
+            with anyio.move_on_after(within_s):
+                if not self.gone:
+                    await self._send(told.written(id=number, method=method, params=params))
+                    await answer.came.wait()
+        finally:
+            del self._waiting[number]
+        if answer.message is None:
+            if self.gone:
+                raise GoneError(self.gone)
+            raise SilentError(f"codex did not answer {method} within {within_s:g} s")
+        if answer.message.error is not None:
+            raise RefusedError(f"{method}: {answer.message.error.message}")
+        return answer.message.result
+
+    async def answer(self, request: told.RequestId, result: dict[str, object]) -> None:
+        await self._send(told.written(id=request, result=result))
+
+    async def refuse(self, request: told.RequestId, method: str) -> None:
+        error = {"code": NOT_KNOWN, "message": f"{method} is not answered here"}
+        await self._send(told.written(id=request, error=error))
+
+    @contextmanager
+    def heard_by(self, thread: str, ear: Ear) -> Iterator[None]:
+        """While this is open, what is noted in that conversation is told."""
+        self._ears[thread] = ear
+        try:
+            if self.gone:
+                ear(None)
+            yield
+        finally:
+            del self._ears[thread]
+
+    async def say_goodbye(self) -> None:
+        """Let it end by itself, so that it can put down its records."""
+        with anyio.move_on_after(CLOSE_WITHIN_S):
+            await self._child.close_input()
+            await self._child.wait()
+
+    def give_up(self, why: str) -> None:
+        """It is of no more use; whoever holds it ends it."""
+        self._lose(why)
+
+    async def _send(self, line: bytes) -> None:
+        """All of it: half a line would spoil it for everybody."""
+        with anyio.move_on_after(SEND_WITHIN_S, shield=True) as scope:
+            async with self._sending:
+                await self._child.send(line)
+        if scope.cancelled_caught:
+            self._lose("codex no longer reads what it is sent")
+
+    async def _pump(self) -> None:
+        async with self._pumping, anyio.create_task_group() as refusals:
+            while not self.gone:
+                try:
+                    chunk = await self._child.receive()
+                    code = None if chunk else (await self._child.wait()).code
+                except (OSError, ValueError, anyio.ClosedResourceError):
+                    self._lose("codex was ended")  # by whoever else holds it
+                    break
+                if chunk is None:
+                    self._lose(f"codex ended with code {code}")
+                elif chunk.stream is Stream.ERR:
+                    self._last_words.add(chunk.data)
+                else:
+                    for foreign in self._take(chunk.data):
+                        refusals.start_soon(self.refuse, *foreign)
+
+    def _take(self, data: bytes) -> Iterator[tuple[told.RequestId, str]]:
+        """Tell everybody; what nobody is there to answer is left over."""
+        try:
+            for line in self._lines.feed(data):
+                message = told.read(line)
+                if message is not None and not self._told(message) and message.id is not None:
+                    yield message.id, message.method
+        except LineTooLongError as error:
+            self._lose(f"codex: {error.message}")
+
+    def _told(self, message: told.Message) -> bool:
+        if not message.method:
+            if answer := self._waiting.get(message.id or 0):
+                answer.message = message
+                answer.came.set()
+            return True
+        if message.method == "account/rateLimits/updated":
+            note = decoded(message.params, told.LimitsNote)
+            self.limits = note.rate_limits if note else self.limits
+            return True
+        where = decoded(message.params, told.Where) or told.Where()
+        if message.method == USAGE:
+            usage = decoded(message.params, told.UsageNote) or told.UsageNote()
+            self.totals[where.thread_id] = usage.token_usage.total
+        ear = self._ears.get(where.thread_id)
+        return ear is not None and ear(message)
+
+    def _lose(self, why: str) -> None:
+        self.gone = self.gone or f"{why}\n{self._last_words.text().strip()}".strip()
+        for answer in self._waiting.values():
+            answer.came.set()
+        for ear in tuple(self._ears.values()):
+            ear(None)

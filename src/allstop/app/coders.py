@@ -1,0 +1,92 @@
+"""Agents that are codex: where it is, which key or login it is given, where it lives."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allstop.app.models import CrewError, key_for, key_name
+from allstop.ports import Agent as AgentPort
+from allstop.ports import Launcher
+from allstop.settings.model import Agent
+
+if TYPE_CHECKING:
+    from allstop.adapters.agents.prices import Tariff
+    from allstop.app.house import House
+
+INSTALL = "npm install -g @openai/codex"
+
+
+def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+    """Its box is its sandbox, in which it need not ask; it asks for what leads out of its own."""
+    program, login = find_codex(house, name, settings), _has_login(house, name, settings)
+    key = "" if login else key_for(house, name, settings)
+    from allstop.adapters.agents.codex import CodexAgent, Setup
+
+    home = _home(house, name)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    host = house.environment.variables
+    passed = {each: host[each] for each in settings.pass_env if each in host}
+    setup = Setup(
+        program=program,
+        home=str(home),
+        model=settings.model,
+        base_url=settings.base_url,
+        key=key,
+        key_name=key_name(settings) if key else "",
+        login=login,
+        env={**passed, **settings.env},
+    )
+    return CodexAgent(
+        setup,
+        name=name,
+        launcher=launcher,
+        clock=house.clock,
+        tariff=lambda model: _tariff(house, model, free=login or settings.flat_rate),
+    )
+
+
+def find_codex(house: House, name: str, settings: Agent) -> str:
+    """The program, by the agent's own `command` or as this machine finds it."""
+    wanted = settings.command[0] if settings.command else "codex"
+    found = shutil.which(wanted, path=house.environment.variables.get("PATH"))
+    if found is None:
+        raise CrewError(
+            f"agent {name!r}: the program {wanted!r} is not on PATH",
+            f"install it with `{INSTALL}`, or give its whole path with command",
+        )
+    return str(Path(found).absolute())
+
+
+def where_codex(house: House, name: str, settings: Agent) -> str:
+    """What would be started, for people."""
+    program = find_codex(house, name, settings)
+    if _has_login(house, name, settings):
+        return f"{program}, logged in; the agent can read that token"
+    key_for(house, name, settings)
+    return f"{program}, {variable} is set" if (variable := key_name(settings)) else program
+
+
+def _home(house: House, name: str) -> Path:
+    return house.folder / "homes" / name
+
+
+def _has_login(house: House, name: str, settings: Agent) -> bool:
+    """A variable that is named for it, or an address, comes before a login."""
+    named = settings.api_key_env is not None or settings.base_url is not None
+    return not named and (_home(house, name) / ".codex" / "auth.json").is_file()
+
+
+def _tariff(house: House, model: str, *, free: bool) -> Tariff:
+    from allstop.adapters.agents.prices import OwnPrice, Tariff
+
+    own = None
+    if (given := house.settings.prices.get(model)) is not None:
+        own = OwnPrice(
+            input_mtok=given.input_mtok,
+            output_mtok=given.output_mtok,
+            cache_read_mtok=given.cache_read_mtok,
+            cache_write_mtok=given.cache_write_mtok,
+        )
+    return Tariff(model, provider="openai", own=own, free=free)

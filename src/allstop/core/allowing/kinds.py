@@ -1,0 +1,133 @@
+"""Kinds of arguments: why a value is not of its kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from allstop.core.allowing.places import Where, readable
+
+LONGEST_SCRIPT = 400
+
+_NUMBER = re.compile(r"[-+]?\d{1,12}(?:\.\d{1,6})?[A-Za-z%]{0,3}")
+_NAME = re.compile(r"(?!.*\.\.)[\w.+/@-]+")
+_SIGNATURE = re.compile(r"%[<>|+ -]*G|signature")
+
+Kind = Callable[[str, Where], str]
+
+
+def _number(value: str, where: Where) -> str:
+    return "" if _NUMBER.fullmatch(value) else f"{value} is no number"
+
+
+def _name(value: str, where: Where) -> str:
+    return "" if _NAME.fullmatch(value) else f"{value} is no name"
+
+
+def _key(value: str, where: Where) -> str:
+    """Of git's settings; without a dot it would be a command of `git config`."""
+    return "" if "." in value or value == "list" else f"{value} is no key"
+
+
+def _format(value: str, where: Where) -> str:
+    return f"{value} asks for more than text" if _SIGNATURE.search(value) else ""
+
+
+def _place(value: str, where: Where) -> str:
+    return "" if value == "/" else readable(value, where)
+
+
+def _archive(value: str, where: Where) -> str:
+    """Of tar, for which a colon means another machine."""
+    return f"{value} may be on another machine" if ":" in value else readable(value, where)
+
+
+def _revision(value: str, where: Where) -> str:
+    """Of git: it may be a path as well, so it stays inside like one."""
+    if ":" in value and ".." in re.split("[:/]", value):
+        return f"{value} may lead outside the workspace"
+    return "" if value.startswith(":") else readable(value, where)
+
+
+def _plus(value: str, where: Where) -> str:
+    return "" if value.startswith("+") else f"{value} would set something"
+
+
+def _slight(value: str, where: Where) -> str:
+    """Of printf and the like, where some shells evaluate what looks like an index."""
+    return f"{value} could be evaluated" if re.search(r"[$`\[]|%[^A-Za-z%]*n", value) else ""
+
+
+def _regex(mark: str) -> str:
+    """Up to the mark; no bracket may hold one, because programs differ in who sees it there."""
+    return rf"(?:[^{mark}\\\n\[]|\\[^\n]|\[\^?\]?[^{mark}\]\n]*\])*"
+
+
+_SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_regex('/')}/I?)"
+_SED_RANGE = rf"(?:{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|[+~]\d+))?!?)?"
+_SED_CHANGE = "|".join(
+    rf"s{mark}{_regex(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpI0-9]*"
+    for mark in ("/", "#", ",", "@", ":", r"\|")
+)
+_SED_ONE = rf" *{_SED_RANGE} *(?:[pdqPDnNhHgGx=]|{_SED_CHANGE}|\{{ *[pdq=] *;? *\}}) *"
+_SED = re.compile(rf"{_SED_ONE}(?:[;\n]{_SED_ONE})*;?")
+
+
+def _sed(value: str, where: Where) -> str:
+    return (
+        ""
+        if len(value) <= LONGEST_SCRIPT and _SED.fullmatch(value)
+        else f"{value} can do more than print"
+    )
+
+
+_AWK_NAME = r"(?!(?:getline|print|printf|system|close|delete|next|exit|func|in)\b)[a-z]{1,12}"
+_AWK_STRING = r'"(?:[^"\\\n]|\\[nt])*"'
+_AWK_VALUE = rf"(?:\$?(?:NF|NR|FNR|\d{{1,6}})|\$\(NF-\d\)|{_AWK_STRING}|length(?:\(\$\d\))?|FILENAME|{_AWK_NAME})"
+_AWK_REGEX = rf"/{_regex('/')}/"
+_AWK_COMPARISON = rf"{_AWK_VALUE} *(?:[<>!=]=|[<>~]|!~) *(?:{_AWK_VALUE}|{_AWK_REGEX})"
+_AWK_TEST = rf"(?:!?{_AWK_REGEX}|{_AWK_COMPARISON}|!{_AWK_NAME}\[\$\d\]\+\+)"
+_AWK_TESTS = rf"{_AWK_TEST}(?: *(?:&&|\|\||,) *{_AWK_TEST})*"
+_AWK_LIST = rf'{_AWK_VALUE}(?:(?: *, *| +|(?=")|(?<=")(?!")){_AWK_VALUE})*'
+_AWK_ACTION = rf"(?:print(?: *{_AWK_LIST})?|printf *{_AWK_STRING}(?: *, *{_AWK_LIST})?|{_AWK_NAME} *(?:\+\+|\+= *{_AWK_VALUE}))"
+_AWK_BLOCK = rf"\{{ *{_AWK_ACTION}(?: *; *{_AWK_ACTION})* *;? *\}}"
+_AWK_CLAUSE = rf"(?:(?:{_AWK_TESTS}|BEGIN|END) *)?{_AWK_BLOCK}"
+_AWK = re.compile(rf" *(?:{_AWK_TESTS}|{_AWK_CLAUSE}(?:[ ;\n]*{_AWK_CLAUSE})*) *")
+
+
+def _awk(value: str, where: Where) -> str:
+    if 0 < len(value) <= LONGEST_SCRIPT and _AWK.fullmatch(value):
+        return ""
+    return f"{value} can do more than print"
+
+
+_JQ_MORE = re.compile(r"\b(?:env|ENV|import|include|input_filename|modulemeta)\b|\$__")
+
+
+def _jq(value: str, where: Where) -> str:
+    return f"{value} reads more than its input" if _JQ_MORE.search(value) else ""
+
+
+_KINDS: Mapping[str, Kind] = {
+    "num": _number,
+    "text": lambda value, where: "",
+    "path": readable,
+    "place": _place,
+    "archive": _archive,
+    "rev": _revision,
+    "name": _name,
+    "format": _format,
+    "key": _key,
+    "plus": _plus,
+    "slight": _slight,
+    "sed": _sed,
+    "awk": _awk,
+    "jq": _jq,
+}
+
+
+def unlike(kind: str, value: str, where: Where) -> str:
+    """Nothing if the value is of this kind; a kind with bars is a list of words."""
+    if kind in _KINDS:
+        return _KINDS[kind](value, where)
+    return "" if value in kind.split("|") else f"{value} is not on the list"

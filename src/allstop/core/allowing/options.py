@@ -1,0 +1,146 @@
+"""Programs with exactly the options and arguments that are known to do no harm.
+
+A shape is written as people read it: `-l` is a flag, `-n=num` takes a value, `--color[=text]` may
+take one, `-NUM` stands for -1, -20 and so on. Operands are kinds too; a star after the last one
+means any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from msgspec import Struct
+
+from allstop.core.allowing.kinds import unlike
+from allstop.core.allowing.places import Where
+
+
+class Shape(Struct, frozen=True, gc=False, kw_only=True):
+    options: str = ""
+    operands: str = "path*"
+    least: int = 0
+    needs: tuple[str, ...] = ()
+    """One of these options has to be given."""
+    instead: tuple[str, ...] = ()
+    """With one of these the first operand is not there."""
+    operands_need: tuple[str, ...] = ()
+    """Operands only together with one of these."""
+
+
+class _Options(Struct, frozen=True, kw_only=True):
+    flags: frozenset[str]
+    valued: Mapping[str, str]
+    optional: Mapping[str, str]
+    has_number: bool
+
+
+@cache
+def _options(written: str) -> _Options:
+    flags, valued, optional = set(), {}, {}
+    for each in written.split():
+        name, equals, kind = each.partition("=")
+        if name.endswith("["):
+            optional[name[:-1]] = kind.removesuffix("]")
+        elif equals:
+            valued[name] = kind
+        else:
+            flags.add(name)
+    has_number = "-NUM" in flags
+    return _Options(
+        flags=frozenset(flags - {"-NUM"}), valued=valued, optional=optional, has_number=has_number
+    )
+
+
+class _Reading:
+    def __init__(self, shape: Shape, where: Where) -> None:
+        self._options = _options(shape.options)
+        self._where = where
+        self._shape = shape
+        self._given: set[str] = set()
+        self._operands: list[str] = []
+        self._awaited = ""
+        """The kind of a value that is to come."""
+
+    def misfit(self, words: tuple[str, ...]) -> str:
+        for place, word in enumerate(words):
+            if self._awaited:
+                why = self._value(word)
+            elif word == "--":
+                self._operands += words[place + 1 :]
+                break
+            elif word.startswith("--"):
+                why = self._long(word)
+            elif word.startswith("-") and word != "-":
+                why = self._short(word)
+            else:
+                why = ""
+                self._operands.append(word)
+            if why:
+                return why
+        return "an option lacks its value" if self._awaited else self._end()
+
+    def _value(self, word: str) -> str:
+        kind, self._awaited = self._awaited, ""
+        if word.startswith("-") and word != "-" and kind != "num":
+            return f"{word} could be an option"
+        return unlike(kind, word, self._where)
+
+    def _long(self, word: str) -> str:
+        options = self._options
+        name, equals, value = word.partition("=")
+        self._given.add(name)
+        if equals and (kind := options.valued.get(name) or options.optional.get(name)):
+            return unlike(kind, value, self._where)
+        if not equals and name in options.valued:
+            self._awaited = options.valued[name]
+            return ""
+        known = not equals and (name in options.flags or name in options.optional)
+        return "" if known else f"{name} is not on the list"
+
+    def _short(self, word: str) -> str:
+        options = self._options
+        if options.has_number and word[1:].isascii() and word[1:].isdigit():
+            return ""
+        for place in range(1, len(word)):
+            name, rest = f"-{word[place]}", word[place + 1 :]
+            self._given.add(name)
+            if name in options.flags:
+                continue
+            if name in options.optional:
+                return unlike(options.optional[name], rest, self._where) if rest else ""
+            if name not in options.valued:
+                return f"{name} is not on the list"
+            if rest:
+                return unlike(options.valued[name], rest, self._where)
+            self._awaited = options.valued[name]
+            return ""
+        return ""
+
+    def _end(self) -> str:
+        shape = self._shape
+        if shape.needs and not self._given.intersection(shape.needs):
+            return f"only with {' or '.join(shape.needs)}"
+        lacking = shape.operands_need and not self._given.intersection(shape.operands_need)
+        if self._operands and lacking:
+            return f"{self._operands[0]} only with {' or '.join(shape.operands_need)}"
+        kinds = shape.operands.split()
+        if self._given.intersection(shape.instead):
+            kinds = kinds[1:]
+        if len(self._operands) < shape.least and not self._given.intersection(shape.instead):
+            return "it lacks an argument"
+        return self._of_operands(kinds)
+
+    def _of_operands(self, kinds: list[str]) -> str:
+        for place, operand in enumerate(self._operands):
+            kind = kinds[min(place, len(kinds) - 1)] if kinds else ""
+            if not kind or (place >= len(kinds) and not kind.endswith("*")):
+                return f"{operand} is one argument too many"
+            if why := unlike(kind.removesuffix("*"), operand, self._where):
+                return why
+        return ""
+
+
+def misfit(shape: Shape, words: tuple[str, ...], where: Where) -> str:
+    """What in these arguments is not on the list; nothing if all of it is."""
+    return _Reading(shape, where).misfit(words)

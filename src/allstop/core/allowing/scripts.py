@@ -1,0 +1,165 @@
+"""Programs whose arguments are little languages: only sentences that can do no harm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from allstop.core.allowing.kinds import unlike
+from allstop.core.allowing.options import Shape, misfit
+from allstop.core.allowing.places import Where, readable
+
+Words = tuple[str, ...]
+Check = Callable[[Words, Where], str]
+
+_FIND_PLAIN = frozenset(
+    [
+        "!",
+        "(",
+        ")",
+        ",",
+        "-not",
+        "-a",
+        "-and",
+        "-o",
+        "-or",
+        "-empty",
+        "-readable",
+        "-writable",
+        "-executable",
+        "-prune",
+        "-print",
+        "-print0",
+        "-ls",
+        "-depth",
+        "-d",
+        "-xdev",
+        "-mount",
+        "-follow",
+        "-true",
+        "-false",
+        "-quit",
+        "-daystart",
+        "-noleaf",
+        "-nouser",
+        "-nogroup",
+        "-ignore_readdir_race",
+        "-noignore_readdir_race",
+    ]
+)
+_FIND_VALUED = {
+    name: kind
+    for kind, names in {
+        "text": "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype"
+        " -size -perm -user -group -regextype -printf -lname -ilname -fstype -newermt",
+        "num": "-mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -links -inum -uid -gid",
+        "path": "-newer -anewer -cnewer -samefile",
+    }.items()
+    for name in names.split()
+}
+
+
+def _find(words: Words, where: Where) -> str:
+    awaited, in_expression = "", False
+    for word in words:
+        if awaited:
+            if why := unlike(awaited, word, where):
+                return why
+            awaited = ""
+        elif word in _FIND_VALUED:
+            awaited, in_expression = _FIND_VALUED[word], True
+        elif word in _FIND_PLAIN:
+            in_expression = True
+        elif word in ("-L", "-H", "-P") and not in_expression:
+            continue
+        elif word.startswith("-") or in_expression:
+            return f"{word} is not on the list"
+        elif why := readable(word, where):
+            return why
+    return "an option lacks its value" if awaited else ""
+
+
+_TESTS = frozenset(["-f", "-d", "-e", "-s", "-r", "-w", "-x", "-L", "-h"])
+
+
+def _test(words: Words, where: Where) -> str:
+    """Other tests evaluate what they are given: `test -v 'a[$(…)]'`."""
+    if len(words) != 2 or words[0] not in _TESTS:
+        return "only a test of one file"
+    return readable(words[1], where)
+
+
+def _anything(words: Words, where: Where) -> str:
+    return ""
+
+
+def _tar(words: Words, where: Where) -> str:
+    """Only lists; the letters may come without a dash."""
+    shape = Shape(
+        options="-t -v -z -j -J -f=archive --list --verbose --gzip --bzip2 --xz --file=archive",
+        operands="text*",
+        needs=("-t", "--list"),
+    )
+    if words and re.fullmatch(r"t[vzjJ]*f", words[0]):
+        words = (f"-{words[0]}", *words[1:])
+    return misfit(shape, words, where)
+
+
+def _java(words: Words, where: Where) -> str:
+    return "" if words in {("-version",), ("--version",)} else "only -version"
+
+
+def _sleep(words: Words, where: Where) -> str:
+    if len(words) == 1 and re.fullmatch(r"\d{1,2}(?:\.\d{1,3})?s?", words[0]):
+        return "" if float(words[0].rstrip("s")) <= 60 else "longer than a minute"
+    return "only a number of seconds, up to 60"
+
+
+def _command(words: Words, where: Where) -> str:
+    """Only where a program is; otherwise it runs one."""
+    if len(words) >= 2 and words[0] in ("-v", "-V"):
+        return misfit(Shape(operands="name*"), words[1:], where)
+    return "it runs another program"
+
+
+def _ps(words: Words, where: Where) -> str:
+    """Not with `e`, which shows environments."""
+    known = {(), ("aux",), ("-ef",), ("-e",), ("-A",), ("-aux",), ("ax",), ("-eo", "pid,comm")}
+    return "" if words in known else "only aux, ax, -e, -ef, -A"
+
+
+_VARIABLES = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "PWD",
+        "USER",
+        "SHELL",
+        "LANG",
+        "TERM",
+        "LOGNAME",
+        "HOSTNAME",
+        "EDITOR",
+        "VIRTUAL_ENV",
+    ]
+)
+
+
+def _printenv(words: Words, where: Where) -> str:
+    return "" if words and _VARIABLES.issuperset(words) else "variables may hold secrets"
+
+
+CHECKS: Mapping[str, Check] = {
+    "echo": _anything,
+    "true": _anything,
+    "false": _anything,
+    "find": _find,
+    "test": _test,
+    "tar": _tar,
+    "java": _java,
+    "javac": _java,
+    "sleep": _sleep,
+    "command": _command,
+    "ps": _ps,
+    "printenv": _printenv,
+}

@@ -1,0 +1,45 @@
+"""The real codex, in the real box, asking a model server on the loopback."""
+
+from contextlib import AsyncExitStack
+
+import pytest
+
+from adapters.codex.stage import Stage
+from allstop.adapters.processes.boxed import boxed
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.probe import BOXED
+from allstop.ports import Box
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def host():
+    host = this_host()
+    if not host.tools.bwrap:
+        pytest.fail("apt install bubblewrap")
+    return host
+
+
+@pytest.fixture
+def launcher(host, tmp_path):
+    return ProcessLauncher(isolation=BOXED, start=boxed(host), live_dir=tmp_path / "live")
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name in ("home", "work"):
+        (tmp_path / name).mkdir(mode=0o700)
+    return Box(home=str(tmp_path / "home"), workspace=str(tmp_path / "work"), at="/project")
+
+
+@pytest.fixture
+async def stage(launcher, tmp_path):
+    """What makes agents; whatever they hold is let go in the end."""
+    (tmp_path / "room").mkdir(mode=0o700)
+    async with AsyncExitStack() as open_:
+        yield Stage(launcher, str(tmp_path / "room"), open_)

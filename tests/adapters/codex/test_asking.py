@@ -1,0 +1,88 @@
+"""F1, F5: what the real codex asks, and that the answer reaches it."""
+
+import anyio
+import pytest
+
+from adapters.codex.stage import outputs, patch, run, until
+from allstop.adapters.agents.codex import Approvals
+from allstop.adapters.agents.codex.asking import NOBODY
+from allstop.core.approvals import Ask
+from allstop.core.moves import TurnDone
+from allstop.testing.agents import Onlooker, turn
+from allstop.testing.model_server import Call, Say
+
+QUESTION = {
+    "id": "colour",
+    "header": "Colour",
+    "question": "Which colour?",
+    "options": [
+        {"label": "Red", "description": "as now"},
+        {"label": "Blue", "description": "new"},
+    ],
+}
+
+
+class Undecided(Onlooker):
+    """Is asked, and never answers."""
+
+    async def ask(self, ask):
+        self.asks.append(ask)
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("allows", [True, False])
+async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
+    stage, place, tmp_path, allows
+):
+    """F1: the request has neither; they are from the item with the same name."""
+    agent = await stage.agent_that(patch("a.txt"), "ok", approvals=Approvals.UNTRUSTED)
+    watch = Onlooker(allows=allows)
+
+    result = await agent.take_turn(turn(place), watch)
+
+    assert isinstance(result, TurnDone), result
+    (ask,) = watch.asks
+    assert ask == Ask(id=ask.id, kind="edit", paths=("/project/a.txt",), text="/project/a.txt\nnew")
+    assert (tmp_path / "work" / "a.txt").exists() is allows
+
+
+@pytest.mark.parametrize(("allows", "answer"), [(True, "Red"), (False, NOBODY)])
+async def test_f1_a_question_is_put_and_answered(stage, place, allows, answer):
+    """F1, K18: yes is the first option; where nobody is there, the agent is told so."""
+    call = Call(name="request_user_input", arguments={"questions": [QUESTION]})
+    server = await stage.model(lambda asked: (outputs(asked) or [Say(calls=(call,))])[-1])
+    watch = Onlooker(allows=allows)
+
+    result = await stage.agent(server).take_turn(turn(place), watch)
+
+    assert answer in result.text
+    (ask,) = watch.asks
+    text = "Which colour?\n- Red: as now\n- Blue: new"
+    assert ask == Ask(id=ask.id, kind="question", text=text)
+
+
+async def test_f5_a_command_elsewhere_is_not_the_command_it_seems(stage, place):
+    """F5, K18: a rule for a command is about the folder of the work."""
+    agent = await stage.agent_that(run("rm x", workdir="/tmp"), "ok", approvals=Approvals.UNTRUSTED)
+    watch = Onlooker()
+
+    await agent.take_turn(turn(place), watch)
+
+    (ask,) = watch.asks
+    assert ask == Ask(id=ask.id, kind="command", text="cd /tmp && rm x")
+
+
+async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
+    """F1: the end comes before the request is taken back; the server lives on."""
+    agent = await stage.agent_that(run("make x"), "on we go", approvals=Approvals.UNTRUSTED)
+    watch = Undecided()
+    async with anyio.create_task_group() as group:
+        group.start_soon(agent.take_turn, turn(None), watch)
+        await until(lambda: watch.asks)
+        began = anyio.current_time()
+        group.cancel_scope.cancel()
+
+    assert anyio.current_time() - began < 1
+    again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
+    assert again.text == "on we go"
+    assert stage.launcher.killed() == ()

@@ -1,0 +1,91 @@
+"""F1, K10, K13: what goes wrong in a turn of the real codex, and what it is called."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from allstop.adapters.clock import SystemClock
+from allstop.core.moves import FailureKind, TurnDone
+from allstop.testing.agents import Onlooker, turn
+from allstop.testing.model_server import Fault, Refused, Say
+
+USED_UP = {"type": "usage_limit_reached", "message": "x", "plan_type": "plus"}
+
+
+KINDS = {
+    Fault.RATE_LIMITED: FailureKind.RATE_LIMITED,
+    Fault.QUOTA: FailureKind.USAGE_LIMITED,
+    Fault.SERVER_ERROR: FailureKind.OVERLOADED,
+    Fault.OVERLOADED: FailureKind.OVERLOADED,
+    Fault.UNAUTHORIZED: FailureKind.AUTH,
+    Fault.TOO_LONG: FailureKind.CONTEXT,
+    Fault.BAD_REQUEST: FailureKind.BAD_REQUEST,
+    Fault.NO_MODEL: FailureKind.BAD_REQUEST,
+    Fault.TRUNCATED: FailureKind.BAD_REQUEST,
+    Fault.CUT: FailureKind.NETWORK,
+    Fault.CLOSED: FailureKind.NETWORK,
+    Fault.GARBAGE: FailureKind.NETWORK,
+}
+
+
+async def test_k10_a_failure_has_its_class(stage):
+    """K10, F1: `turn/completed` is the end also after errors, and the server goes on."""
+    server = await stage.model(lambda asked: Fault(asked.blocks[-1]))
+    agent = stage.agent(server)
+
+    results = {fault: await agent.take_turn(turn(None, fault.value), Onlooker()) for fault in KINDS}
+
+    assert {fault: result.kind for fault, result in results.items()} == KINDS
+    assert results[Fault.BAD_REQUEST].message == "Unknown parameter: 'zebra'. (HTTP 400)"
+
+
+async def test_k13_the_reset_of_a_usage_limit_is_known_by_its_typed_fields(stage):
+    """K13: typed fields first."""
+    at = int(SystemClock().now().timestamp()) + 7200
+    headers = {
+        "x-codex-primary-used-percent": "100",
+        "x-codex-primary-window-minutes": "300",
+        "x-codex-primary-reset-at": str(at),
+    }
+    agent = await stage.agent_that(Say(refused=Refused(429, {"error": USED_UP}, headers)))
+
+    result = await agent.take_turn(turn(None), Onlooker())
+
+    assert result.kind is FailureKind.USAGE_LIMITED
+    assert result.retry_at == datetime.fromtimestamp(at, UTC)
+
+
+@pytest.mark.parametrize("hours", [1, 72])
+async def test_k13_the_reset_of_a_usage_limit_is_read_from_words(stage, hours):
+    """K13: then texts; the same day and another are worded differently."""
+    at = SystemClock().now() + timedelta(hours=hours)
+    body = {"error": {**USED_UP, "resets_at": int(at.timestamp())}}
+    agent = await stage.agent_that(Say(refused=Refused(429, body)))
+
+    result = await agent.take_turn(turn(None), Onlooker())
+
+    assert result.kind is FailureKind.USAGE_LIMITED
+    assert timedelta(0) <= result.retry_at - at <= timedelta(minutes=1)
+
+
+async def test_k10_a_cut_stream_is_tried_again_within_the_turn_and_shown(stage):
+    """K10, F1: retry notes; an error that will be retried is not the end."""
+    agent = await stage.agent_that(Fault.CUT, "zebra", retries=1)
+    watch = Onlooker()
+
+    result = await agent.take_turn(turn(None), watch)
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "zebra"
+    assert [live.text for live in watch.lives if live.kind == "retry"] == ["Reconnecting... 1/1"]
+
+
+async def test_f1_a_conversation_that_is_not_there_is_said_to_be_missing(stage):
+    """F1: never silently another one."""
+    agent = await stage.agent_that("zebra")
+    asked = turn(None, thread="01a1e2a3-0000-7000-8000-000000000000")
+
+    result = await agent.take_turn(asked, Onlooker())
+
+    assert result.kind is FailureKind.BAD_REQUEST
+    assert "thread/resume" in result.message

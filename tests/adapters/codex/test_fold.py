@@ -1,0 +1,169 @@
+"""F1, F2: recorded traces of codex 0.163, folded without any process."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from allstop.adapters.agents.codex.asking import answer_to, ask_of
+from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw
+from allstop.adapters.agents.codex.lines import Lines, LineTooLongError
+from allstop.adapters.agents.codex.messages import Message, read
+from allstop.adapters.agents.spending import Spent
+from allstop.core.approvals import Ask
+from allstop.ports import Live
+
+TRACES = Path(__file__).with_name("traces")
+
+
+def messages(name):
+    lines = (TRACES / f"{name}.jsonl").read_bytes().splitlines()
+    return [message for line in lines if (message := read(line)) and message.method]
+
+
+def folded(name):
+    fold = Fold()
+    return fold, [step for message in messages(name) for step in fold.take(message)]
+
+
+def note(method, **params):
+    return Message(method=method, params=msgspec.Raw(json.dumps(params).encode()))
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "spent"),
+    [
+        (
+            "work",
+            ["plan", "command", "command", "file", "message", "diff"],
+            Spent(input=600, cached=50, output=87),
+        ),
+        ("question", ["message"], Spent(input=200, output=40)),
+        (
+            "compaction",
+            ["message", "command", "compaction", "message"],
+            Spent(input=250_200, output=60),
+        ),
+    ],
+)
+def test_f1_a_trace_gives_its_items_its_usage_and_one_end(name, kinds, spent):
+    """F1, K10: `turn/completed` is the only end."""
+    fold, steps = folded(name)
+
+    assert [step.item.kind for step in steps if isinstance(step, Saw)] == kinds
+    assert fold.spent == spent
+    assert steps[-1] == Ended("completed", None)
+    assert sum(isinstance(step, Ended) for step in steps) == 1
+
+
+@pytest.mark.parametrize("name", ["work", "question", "compaction"])
+def test_f2_the_same_trace_gives_the_same_steps(name):
+    """F2: folding again gives the same, byte for byte."""
+    assert folded(name)[1] == folded(name)[1]
+
+
+def test_f1_what_is_asked_in_a_trace():
+    """F1: commands as words, an edit with its diff from the item."""
+    fold = Fold()
+    asks = []
+    for message in messages("work"):
+        for step in fold.take(message):
+            if isinstance(step, Asked):
+                where = json.loads(bytes(step.params))
+                ask = ask_of(step, fold.begun(where["itemId"]), "/project")
+                asks.append((ask.kind, ask.argv, ask.text, ask.paths))
+                assert answer_to(step, allowed=False) == {"decision": "decline"}
+
+    assert asks == [
+        ("command", ("ls",), "ls", ()),
+        ("command", ("make", "it"), "make it", ()),
+        ("edit", (), "/project/a.txt\nnew", ("/project/a.txt",)),
+    ]
+
+
+def test_f1_words_are_live_before_they_are_an_item():
+    """F1: deltas."""
+    _, steps = folded("work")
+
+    live = [step.text for step in steps if isinstance(step, Live) and step.kind == "text"]
+    assert "".join(live) == "finished"
+
+
+def test_f1_an_end_is_one_however_it_is_worded():
+    """F1: a turn that can't be understood is not waited for."""
+    fold = Fold()
+    fold.turn = "x"
+
+    steps = fold.take(note("turn/completed", threadId="t", turn={"id": "x", "status": 7}))
+
+    assert steps == (Ended("", None),)
+    assert fold.take(note("item/agentMessage/delta", delta="late", turnId="x")) == ()
+
+
+def test_f1_the_error_of_a_turn_may_come_before_its_end():
+    """F1: `error`."""
+    fold = Fold()
+    fold.turn = "x"
+
+    fold.take(note("error", turnId="x", willRetry=False, error={"message": "no cheese"}))
+    (ended,) = fold.take(note("turn/completed", turn={"id": "x", "status": "failed"}))
+
+    assert ended.error.message == "no cheese"
+
+
+def asked(method, **params):
+    return Asked(1, f"item/{method}", msgspec.Raw(json.dumps({"itemId": "i", **params}).encode()))
+
+
+@pytest.mark.parametrize(
+    ("command", "argv", "line"),
+    [
+        ("/bin/bash -lc 'make install'", ("make", "install"), "make install"),
+        ("bash -c 'git commit -m \"two words\"'", ("git", "commit", "-m", "two words"), None),
+        ("/bin/sh -lc 'ls; rm -rf /'", ("/bin/sh", "-lc", "ls; rm -rf /"), "ls; rm -rf /"),
+        ("/bin/sh -lc 'ls $(x)'", ("/bin/sh", "-lc", "ls $(x)"), "ls $(x)"),
+        ("/bin/sh -lc 'cat ~/x'", ("/bin/sh", "-lc", "cat ~/x"), "cat ~/x"),
+        ("/bin/sh -lc 'A=1 make'", ("/bin/sh", "-lc", "A=1 make"), "A=1 make"),
+        ("/bin/sh -lc 'ls\nrm x'", ("/bin/sh", "-lc", "ls\nrm x"), "ls\nrm x"),
+        ("python3 -c 'print()'", ("python3", "-c", "print()"), "python3 -c 'print()'"),
+        ("echo 'never closed", (), "echo 'never closed"),
+    ],
+)
+def test_k18_a_command_is_its_words_only_where_it_is_nothing_else(command, argv, line):
+    """K18: literal words; anything else stays the argument of a shell."""
+    ask = ask_of(asked("commandExecution/requestApproval", command=command, cwd="/w"), None, "/w")
+
+    assert ask == Ask(id="i", kind="command", argv=argv, text=line or 'git commit -m "two words"')
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"command": "ls", "networkApprovalContext": {"host": "x"}},
+        {"command": "ls", "additionalPermissions": {"fileSystem": {}}},
+        {"command": "ls", "kind": "network"},
+        {"command": "x" * 20_000},
+        {"command": None},
+    ],
+)
+def test_k18_what_is_more_than_a_command_is_a_question(params):
+    """K18: no rule for a command covers it, and none is shown but a part of one."""
+    ask = ask_of(asked("commandExecution/requestApproval", **params), None, "")
+
+    assert (ask.kind, ask.argv) == ("question", ())
+    assert len(ask.text) < 17_000
+
+
+def test_k12_lines_are_cut_wherever_they_come_and_none_is_endless():
+    """K12: a cap on their length."""
+    lines = Lines(most=10)
+
+    assert [*lines.feed(b"ab"), *lines.feed(b"c\nde\n\nf"), *lines.feed(b"\n")] == [
+        b"abc",
+        b"de",
+        b"",
+        b"f",
+    ]
+    with pytest.raises(LineTooLongError):
+        list(lines.feed(b"x" * 11))

@@ -1,0 +1,211 @@
+"""Real Codex and real Claude Code at work together, offline, against one model server."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import anyio
+import pytest
+
+from adapters.claude_code import bench as claude
+from adapters.codex import stage as codex
+from allstop.testing.model_server import Protocol, envelope, model_server
+from people import MERGE_AT_ONCE, at_home
+from programs import program
+
+AGENTS = """
+[agents.codex]
+driver = "codex"
+model = "gpt-5.5"
+base_url = "{openai}"
+[agents.claude]
+driver = "claude-code"
+base_url = "{anthropic}"
+"""
+KEYS = {"OPENAI_API_KEY": "sk-dummy-openai-key", "ANTHROPIC_API_KEY": "sk-dummy-anthropic-key"}
+DONE = "It is there.\n<promise>COMPLETE</promise>"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = at_home(tmp_path)
+    (person.home / "bin").mkdir(exist_ok=True)
+    for name in ("codex", "claude"):
+        (person.home / "bin" / name).symlink_to(program(name))
+    return person
+
+
+def sets_up(person, server, more=""):
+    file = person.home / ".config" / "allstop" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    agents = AGENTS.format(openai=server.openai_url, anthropic=server.anthropic_url)
+    file.write_text(agents + MERGE_AT_ONCE + more)
+
+
+def start(person, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "allstop", *arguments],
+        cwd=person.repository,
+        env={**person.environment, **KEYS},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+async def allstop(person, *arguments, code=0):
+    process = start(person, *arguments)
+    said, _ = await anyio.to_thread.run_sync(process.communicate)
+    assert process.returncode == code, said
+    return said
+
+
+def work(asked, command):
+    """What a model would do with either agent: run one command, then say that it is done."""
+    if asked.protocol is Protocol.MESSAGES:
+        return DONE if claude.came_back(asked) else claude.bash(command)
+    return DONE if codex.outputs(asked) else codex.run(command)
+
+
+async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
+    """K9, B5: three tasks each, side by side, all checked and merged."""
+
+    def answer(asked):
+        number = re.findall(r"Write file (\d)", asked.user)[-1]  # others are in git's log
+        return work(asked, f"echo {number} >file{number}.txt")
+
+    async with model_server(answer) as server:
+        check = '[[verification.commands]]\nname = "any"\nrun = "ls file*.txt"\n'
+        person.write("allstop.toml", check)
+        sets_up(person, server)
+        for number in range(1, 7):
+            agent = ("codex", "claude")[number % 2]
+            await allstop(person, "add", f"Write file {number}", "--agent", agent)
+        said = await allstop(person, "run", "--parallel", "2")
+        protocols = {asked.protocol for asked in server.requests}
+
+    assert "6 verified, 0 failed, 0 remaining" in said
+    assert protocols == {Protocol.RESPONSES, Protocol.MESSAGES}
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert [f"file{n}.txt" in files for n in range(1, 7)] == [True] * 6
+    assert not (person.home / ".codex").exists()
+    assert not (person.home / ".claude").exists()
+
+
+async def test_r1_a_room_where_codex_and_claude_speak(person):
+    """R1, K9: each with its own program, in envelopes, each sees what the other said."""
+
+    def answer(asked):
+        if asked.protocol is Protocol.MESSAGES:
+            saw = "gpt words" in asked.user
+            text = envelope(f"claude words, saw: {saw}", final=True)
+        else:
+            text = envelope("gpt words", handoff={"to": "claude", "task": "Answer."})
+        return text
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        said = await allstop(person, "room", "Talk.", "--agents", "codex,claude")
+
+    assert "codex: gpt words" in said
+    assert "claude: claude words, saw: True" in said
+    assert "Session summary: final" in said
+
+
+async def test_f2_full_auto_with_real_codex(person):
+    """F1, F2, F4: two turns of work, a failed turn in between, then one merge."""
+    turns = []
+
+    def answer(asked):
+        goal_on = "The goal is still" in asked.user
+        if not goal_on:
+            return work_once(asked, "echo lexer >lexer.txt", "The lexer is there.")
+        if len(turns) == 0:
+            turns.append("failed")
+            return "Fault"
+        if "strict reviewer" in asked.user.rsplit("The goal is still", 1)[1]:
+            return DONE
+        count = len(codex.outputs(asked))
+        return codex.run("echo parser >parser.txt") if count < 2 else DONE
+
+    def work_once(asked, command, words):
+        return words if codex.outputs(asked) else codex.run(command)
+
+    async with model_server(answer) as server:
+        sets_up(person, server, "[auto]\ncooldown_s = 0\n")
+        said = await allstop(person, "auto", "Write a parser", "--agent", "codex")
+
+    assert "turn 1: continue" in said
+    assert "ended: done (merged)" in said
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+
+
+async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
+    """F1, K2: nothing of codex is alive after the kill, and its thread is resumed."""
+    marker = f"4{os.getpid()}.25"
+
+    calls = []
+
+    def answer(asked):
+        calls.append(asked)
+        return DONE if len(calls) > 1 else codex.run(f"echo x >x.txt; sleep {marker}")
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: alive(marker))
+        process.send_signal(signal.SIGKILL)
+        await anyio.to_thread.run_sync(process.communicate)
+        await until(lambda: not alive(marker), 2)
+        first = len(server.requests)
+        said = await allstop(person, "resume", "auto1")
+
+    assert "ended: done" in said
+    threads = set(re.findall(r"conversation (\S+)", await allstop(person, "log", "auto1")))
+    assert len(threads) == 1, "the same conversation went on"
+    assert len(server.requests) > first
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_q13_allstop_in_mid_command(person, agent):
+    """Q13, K2, F5: nothing of a real agent or of its command is alive after a second."""
+    marker = f"3{os.getpid()}.75"
+
+    def answer(asked):
+        return work(asked, f"echo begun; tail -f /dev/null & sleep {marker}")
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        process = start(person, "run", "Wait for it", "--agent", agent)
+        if agent == "claude":  # it asks first: what isn't literal is for a person
+            await until(lambda: "asks: echo begun" in person.allstop("status"))
+            await allstop(person, "allow", "T1")
+        await until(lambda: alive(marker))
+        began = time.monotonic()
+        await allstop(person, "stop")
+        took = time.monotonic() - began
+        await anyio.to_thread.run_sync(process.communicate)
+
+    assert not alive(marker)
+    assert took < 5, "starting the command itself takes some of it"
+    assert process.returncode == 130
+
+
+def alive(marker):
+    return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
+
+
+async def until(condition, within_s=30):
+    with anyio.fail_after(within_s):
+        while not condition():
+            await anyio.sleep(0.05)
