@@ -17,6 +17,10 @@ def size(beat: Path) -> int:
     return beat.stat().st_size if beat.exists() else 0
 
 
+A_MOMENT_S = 0.2
+"""Codex says that commands in the background are ended a little before they are."""
+
+
 async def stopped_when(condition, agent, asked, watch):
     async with anyio.create_task_group() as group:
         group.start_soon(agent.take_turn, asked, watch)
@@ -45,6 +49,7 @@ async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations
         lambda: size(beat) and len(server.requests) == asked, agent, turn(None, "beat"), watch
     )
 
+    await anyio.sleep(A_MOMENT_S)
     seen = size(beat)
     other = await agent.take_turn(turn(None, "other"), Onlooker())
     await anyio.sleep(0.2)
@@ -61,6 +66,7 @@ async def test_k10_commands_left_in_the_background_end_with_the_turn(stage, tmp_
     result = await agent.take_turn(turn(None), Onlooker())
 
     assert result.text == "zebra"
+    await anyio.sleep(A_MOMENT_S)
     seen = size(beat)
     await anyio.sleep(0.2)
     assert size(beat) == seen > 0
