@@ -271,3 +271,15 @@ def test_bad_words_for_run_are_refused_before_anything_starts(person):
     for arguments, words in cases:
         assert words in person.refuses(*arguments), arguments
     assert person.tasks() == {"T1": "pending"}
+
+
+@pytest.mark.parametrize("arguments", [("run", "do it"), ("run", "do it", "--agent", "gpt")])
+def test_k9_a_model_without_hands_is_not_sent_to_work(person, arguments):
+    """K9: it can only talk; the error says so, and what could work."""
+    person.write("allstop.toml", '[agents.gpt]\ndriver = "openai"\n')
+
+    done = person.try_allstop(*arguments)
+
+    assert done.returncode == 2
+    assert "can only talk" in done.stderr or "without hands" in done.stderr
+    assert "codex, claude-code or command" in done.stderr

@@ -103,7 +103,7 @@ def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
 
 async def try_agent(house: House, name: str, text: str) -> Tried:
     """One turn in an empty box."""
-    (chosen,) = crew.chosen(house, name)
+    chosen = crew.known(house, name)
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     agent = crew.make(house, launcher, chosen)
     began = anyio.current_time()

@@ -14,7 +14,7 @@ from allstop.core.ids import AgentName
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings import roster
-from allstop.settings.model import Agent, Driver
+from allstop.settings.model import TALKERS, Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -31,17 +31,41 @@ READY = (
 """The drivers of this version."""
 
 
+def known(house: House, name: str) -> AgentName:
+    """An agent that is configured.
+
+    Raises:
+        CrewError: it isn't.
+    """
+    agents = house.settings.agents
+    if name not in agents:
+        raise CrewError(f"there is no agent {name!r}", f"configured: {', '.join(agents) or 'none'}")
+    return AgentName(name)
+
+
 def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
-    """Who works, in order of preference."""
+    """Who works, in order of preference.
+
+    Raises:
+        CrewError: nobody can.
+    """
     settings = house.settings
-    if name is not None and name not in settings.agents:
-        known = ", ".join(settings.agents) or "none"
-        raise CrewError(f"there is no agent {name!r}", f"configured: {known}")
-    names = (name,) if name is not None else roster(settings)
+    names = roster(settings) if name is None else (known(house, name),)
+    if not names and settings.agents:
+        raise CrewError(
+            f"no agent that can work is configured: {', '.join(settings.agents)} can only talk",
+            "add one with the driver codex, claude-code or command; rooms need none",
+        )
     if not names:
         raise CrewError(
             "no agent is configured", "run `allstop init`, then name one in allstop.toml"
         )
+    for each in names:
+        if settings.agents[each].driver in TALKERS:
+            raise CrewError(
+                f"agent {each!r} is a model without hands: it can't work on files",
+                "it can sit in a room; for work use the driver codex, claude-code or command",
+            )
     return tuple(AgentName(each) for each in names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allstop.settings.model import Settings
+from allstop.settings.model import TALKERS, Settings
 
 
 def roster(settings: Settings) -> tuple[str, ...]:
@@ -12,10 +12,13 @@ def roster(settings: Settings) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(name for name in chosen if name is not None))
     if not named:
         named = _first(settings)
-    return (*named, "gpt") if named == ("claude",) and "gpt" in settings.agents else named
+    return (*named, "gpt") if named == ("claude",) and "gpt" in _workers(settings) else named
 
 
 def _first(settings: Settings) -> tuple[str, ...]:
-    if "claude" in settings.agents:
-        return ("claude",)
-    return tuple(settings.agents)[:1]
+    workers = _workers(settings)
+    return ("claude",) if "claude" in workers else workers[:1]
+
+
+def _workers(settings: Settings) -> tuple[str, ...]:
+    return tuple(name for name, agent in settings.agents.items() if agent.driver not in TALKERS)

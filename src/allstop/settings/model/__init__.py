@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from allstop.settings.model.agents import STANDARD_KEY, Agent, DoneBy, Driver, PromptBy
+from allstop.settings.model.agents import STANDARD_KEY, TALKERS, Agent, DoneBy, Driver, PromptBy
 from allstop.settings.model.bases import Entry, Name, Table, Text
 from allstop.settings.model.host import (
     ApprovalRule,
@@ -51,6 +51,7 @@ from allstop.settings.model.work import (
 
 __all__ = [
     "STANDARD_KEY",
+    "TALKERS",
     "Agent",
     "Allowance",
     "ApprovalRule",

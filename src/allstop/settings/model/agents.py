@@ -45,6 +45,9 @@ class DoneBy(StrEnum):
     EXIT = "exit"
 
 
+TALKERS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA})
+"""Models without hands: they sit in rooms and decide, and can't work on files."""
+
 STANDARD_KEY: Mapping[Driver, str] = {
     Driver.OPENAI: "OPENAI_API_KEY",
     Driver.CODEX: "OPENAI_API_KEY",
