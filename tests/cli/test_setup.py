@@ -1,6 +1,8 @@
 """Making a repository ready: init, config, trust; and whose allstop.toml counts."""
 
 import json
+import subprocess
+import sys
 
 WARNING = """\
 Warning: No verification commands configured
@@ -179,3 +181,22 @@ def test_k15_init_accepts_what_it_wrote_and_not_what_the_branch_asks_for(person)
 
     assert value(person, "hooks.post_merge") is None
     assert "hooks.post_merge" in config(person)["untrusted"][0]
+
+
+def test_a_reader_that_goes_away_gets_no_trace(person):
+    """As after `| head`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "allstop", "config"],
+        cwd=person.repository,
+        env=person.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    complaint = process.stderr.read()
+    process.stderr.close()
+
+    assert process.wait(timeout=30) in (0, 1, 141)
+    assert complaint == ""

@@ -57,6 +57,7 @@ COMMANDS = {
     "log": ("record", "What happened in RUN, line by line."),
     "receipts": ("record", "Every decision of RUN: what was known, what came of it."),
     "replay": ("record", "Decide everything in RUN again and show each difference."),
+    "mcp": ("mcp", "An MCP server on stdio: clients list, inspect and stop runs; never start."),
     "agents": ("agents", "The configured agents; `agents test NAME` tries one."),
     "approvals": ("approvals", "What agents may run; `approvals check COMMAND` says it of one."),
 }

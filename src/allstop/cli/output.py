@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 USAGE = 2
+NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
 
 
 class Context(NamedTuple):
@@ -92,9 +93,22 @@ def complain(error: Exception) -> int:
         only = error.exceptions[0]
         if isinstance(only, Exception):
             return complain(only)
+    if isinstance(error, BrokenPipeError):
+        _forget_output()
+        return NOBODY_READS
     if isinstance(error, AllstopError):
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         return USAGE
     raise error
+
+
+def _forget_output() -> None:
+    """Whoever read it is gone, as after `| head`: what is left to say is for nobody."""
+    import os
+    import sys
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,41 @@
+"""An MCP server on standard input and output: clients look at runs and stop them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, run
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+LONGEST = 1024 * 1024
+
+
+@click.command()
+@click.pass_obj
+def mcp(context: Context) -> None:
+    """Serve MCP on stdio: list and inspect runs, stop them; nothing can be started.
+
+    For a client's settings: the command is `allstop`, the arguments are `-C REPOSITORY mcp`.
+    """
+    with context.house() as house:
+        run(lambda: _serve(house))
+
+
+async def _serve(house: House) -> None:
+    import msgspec
+
+    from allstop.app.mcp import answer
+    from allstop.cli.room_screen import piped_lines
+
+    async for line in piped_lines(sys.stdin.fileno()):
+        if not line.strip():
+            continue
+        said = await answer(house, line[:LONGEST].encode())
+        if said is not None:
+            sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+            sys.stdout.flush()
