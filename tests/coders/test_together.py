@@ -40,7 +40,8 @@ def person(tmp_path):
     (person.home / "bin").mkdir(exist_ok=True)
     for name in ("codex", "claude"):
         (person.home / "bin" / name).symlink_to(program(name))
-    return person
+    yield person
+    person.close()
 
 
 def sets_up(person, server, more=""):
@@ -51,7 +52,7 @@ def sets_up(person, server, more=""):
 
 
 def start(person, *arguments):
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "allstop", *arguments],
         cwd=person.repository,
         env={**person.environment, **KEYS},
@@ -60,6 +61,8 @@ def start(person, *arguments):
         stderr=subprocess.STDOUT,
         text=True,
     )
+    person.started.append(process)
+    return process
 
 
 async def allstop(person, *arguments, code=0):
