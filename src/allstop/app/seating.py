@@ -6,10 +6,10 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from allstop.app.equipping import backoff, terms
 from allstop.app.memories import memory_of
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff
 from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.window import Policy, WindowSpec
 
@@ -44,7 +44,7 @@ def session_spec(house: House, wish: Wish) -> SessionSpec:
         id=uuid.uuid4().hex,
         mode=wish.mode,
         goal=wish.goal.strip(),
-        seats=tuple(_seat(settings, name) for name in names),
+        seats=tuple(_seat(house, name) for name in names),
         first=AgentName(wish.first) if wish.first else names[0],
         max_rounds=wish.max_rounds or room.max_rounds,
         respect_final=room.respect_final if wish.respect_final is None else wish.respect_final,
@@ -64,12 +64,7 @@ def session_spec(house: House, wish: Wish) -> SessionSpec:
             cost_microusd=None if cost is None else int(cost * 1_000_000),
             pause_in_circles=room.pause_in_circles,
         ),
-        backoff=Backoff(
-            first_s=settings.retry.base_ms / 1000,
-            factor=settings.retry.factor,
-            jitter=settings.retry.jitter,
-            retries=settings.retry.max_retries,
-        ),
+        backoff=backoff(house),
     )
 
 
@@ -97,12 +92,13 @@ def _refuse(settings: Settings, wish: Wish, names: tuple[AgentName, ...]) -> Non
         raise AllstopError(f"{wish.first!r} is not in the room", f"in it: {', '.join(names)}")
 
 
-def _seat(settings: Settings, name: AgentName) -> Seat:
-    agent = settings.agents[name]
+def _seat(house: House, name: AgentName) -> Seat:
+    agent = house.settings.agents[name]
+    how = terms(house, agent)
     return Seat(
         agent=name,
-        turn_s=float(agent.timeout_minutes or settings.loop.timeout_minutes) * 60,
-        idle_s=float(agent.idle_seconds or settings.loop.idle_seconds),
-        max_tokens=agent.max_tokens_per_call,
+        turn_s=how.turn_s,
+        idle_s=how.idle_s,
+        max_tokens=how.max_tokens,
         memory=memory_of(agent),
     )

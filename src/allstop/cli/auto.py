@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from allstop.core.run import RunState
     from allstop.engines.local import LocalEngine
     from allstop.ports import Record
-
-FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
 
 
 class Asked(NamedTuple):

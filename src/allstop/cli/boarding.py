@@ -17,6 +17,7 @@ from allstop.app.following import follow_tree
 from allstop.app.looking import helm_of
 from allstop.app.stopping import raise_stop_file
 from allstop.cli.board_screen import BoardScreen, make_board_screen
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core.brakes import Grip
 from allstop.core.commands import Pause
@@ -32,9 +33,6 @@ from allstop.core.views import receipt
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-
-
-FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
 
 
 async def refuse_if_stopped(house: House) -> None:

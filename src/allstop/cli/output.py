@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 USAGE = 2
+FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
 NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
 
 

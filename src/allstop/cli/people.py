@@ -189,7 +189,7 @@ def rollback(context: Context, task_id: str, as_json: bool) -> int:
 async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
     from allstop.app.board import find
     from allstop.app.cleaning import throw_away
-    from allstop.cli.boarding import FAILED, WAITS
+    from allstop.cli.output import FAILED, WAITS
     from allstop.core.commands import RollBack
     from allstop.core.tasks import Status
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from allstop.core.talk import Ending, SessionSpec
     from allstop.core.talking import Summary
     from allstop.ports import Live
-
-FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130
 
 
 class Asked(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -23,6 +23,15 @@ class Backoff(Struct, frozen=True, gc=False, kw_only=True):
         exponent = min(attempt - 1, 64)
         span = min(self.first_s * self.factor**exponent, self.most_s)
         return timedelta(seconds=span * (1 + self.jitter * _share(seed, attempt)))
+
+
+LIMIT_WAITS = Backoff(first_s=5.0, factor=3.0, retries=3)
+"""How long a limited agent is left alone when it doesn't say: 5 s, 15 s, 45 s …"""
+
+
+def back_at(told: datetime | None, at: datetime, attempt: int, seed: str) -> datetime:
+    """When a limited agent is asked again: at the time it was told, if that is still to come."""
+    return told if told is not None and told > at else at + LIMIT_WAITS.delay(attempt, seed)
 
 
 def _share(seed: str, attempt: int) -> float:

@@ -33,7 +33,6 @@ _ADDRESSED = re.compile(r"(?:^|\s)@([A-Za-z0-9_.-]+)")
 
 class Session(Struct, frozen=True, gc=False, kw_only=True):
     spec: SessionSpec
-    started_at: datetime
     agents: tuple[AgentName, ...]
     speaker: AgentName  # whose turn it is
     window: Window

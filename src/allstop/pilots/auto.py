@@ -52,11 +52,10 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import ending, one_line
 from allstop.core.replies import read_signal
-from allstop.core.retries import Backoff
+from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
 
-LIMIT_WAITS = Backoff(first_s=15.0)
 KEPT = 50
 """How many decisions are remembered; all of them are in the record."""
 
@@ -242,8 +241,7 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
     if failed.kind in OURS:
         return replace(state, base="" if state.spec.name else state.base)
     if failed.kind in LIMITED:
-        wait = LIMIT_WAITS.delay(state.limits + 1, state.spec.goal)
-        until = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
+        until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
         return replace(state, limits=state.limits + 1, wait_until=until, waits_for=waits)
     summary = TurnSummary(

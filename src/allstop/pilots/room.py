@@ -30,7 +30,7 @@ from allstop.core.moves import (
     prompt_of,
 )
 from allstop.core.plain import one_line
-from allstop.core.retries import Backoff
+from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.talk import (
     JSON_ONLY,
@@ -63,9 +63,6 @@ AGAIN = frozenset(
 
 THREAD = WindowSpec()
 """What is remembered of a whole thread, for single answers."""
-
-LIMIT_WAITS = Backoff(first_s=15.0)
-"""Where a provider does not say when to come back."""
 
 
 class RoomPilot:
@@ -194,7 +191,6 @@ def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     session = Session(
         spec=spec,
         agents=spec.agents,
-        started_at=at,
         speaker=spec.first,
         window=window,
         goal=part(goal_part(spec.goal)),
@@ -311,8 +307,7 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     )
     is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
     if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
-        wait = LIMIT_WAITS.delay(session.limits + 1, session.spec.id)
-        until = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
+        until = back_at(failed.retry_at, at, session.limits + 1, session.spec.id)
         return _waiting(replace(session, limits=session.limits + 1), state, reason, until)
     if failed.kind in AGAIN and session.failures < session.spec.backoff.retries:
         attempt = session.failures + 1

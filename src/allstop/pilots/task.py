@@ -37,7 +37,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import one_line
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
-from allstop.core.retries import Backoff
+from allstop.core.retries import back_at
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
 from allstop.core.specs import TaskSpec
@@ -47,9 +47,6 @@ AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED
 
 QUICK = 3
 """Work that took no more iterations needs less of a look."""
-
-LIMIT_WAITS = Backoff(first_s=5.0, factor=3.0, retries=3)
-"""How long a limited agent is left alone when it doesn't say."""
 
 
 class TaskState(Struct, frozen=True, gc=False, kw_only=True):
@@ -293,9 +290,8 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind is FailureKind.OUT_OF_BUDGET:
         return state
     if failed.kind in LIMITED:
-        wait = LIMIT_WAITS.delay(state.limits + 1, state.spec.task)
-        told = failed.retry_at if failed.retry_at and failed.retry_at > at else at + wait
-        held = roster.hold(state.roster, state.agent, told)
+        until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
+        held = roster.hold(state.roster, state.agent, until)
         return replace(state, roster=held, limits=state.limits + 1)
     note = f"{failed.kind}: {one_line(failed.message, 300)}"
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 
 from msgspec import Struct
 
@@ -59,11 +58,6 @@ def ask(turn: Turn, agent: str) -> Question | Failed:
         cache_key=_cache_key(turn.run, agent),
     )
     return question if turn.max_tokens is None else _limited(question, turn.max_tokens)
-
-
-def estimate(chars: int) -> int:
-    """Tokens of so many characters, where nobody has counted them."""
-    return math.ceil(chars / 4)
 
 
 def sendable(text: str) -> str:

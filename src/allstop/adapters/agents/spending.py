@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.adapters.agents.questions import estimate
+from allstop.core.window import CHARS_A_TOKEN, estimate
 
 ABSURD = 10**9
 
@@ -29,13 +29,13 @@ class Spent(Struct, frozen=True, kw_only=True):
 
 
 def spent(reported: Reported, chars_in: int, chars_out: int, *, for_hour: bool = False) -> Spent:
-    read = counted(reported.input) or estimate(chars_in)
+    read = counted(reported.input) or estimate(chars_in, CHARS_A_TOKEN)
     cached = min(counted(reported.cached) or 0, read)
     return Spent(
         input=read,
         cached=cached,
         written=min(counted(reported.written) or 0, read - cached),
-        output=counted(reported.output) or estimate(chars_out),
+        output=counted(reported.output) or estimate(chars_out, CHARS_A_TOKEN),
         for_hour=for_hour,
     )
 
