@@ -33,6 +33,7 @@ class FleetState(Struct, frozen=True, kw_only=True):
 class FleetPilot:
     kind = "fleet"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> FleetState:
         fleet = msgspec.convert(spec, FleetSpec)

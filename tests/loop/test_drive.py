@@ -376,6 +376,7 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
     class Broken:
         kind = "broken"
         ends_when_stopped = False
+        needs_slots = True
 
         def begin(self, spec):
             return 0

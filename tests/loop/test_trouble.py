@@ -36,6 +36,7 @@ class Sour:
 
     kind = "sour"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec):
         return spec

@@ -69,12 +69,6 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
     return tuple(AgentName(each) for each in names)
 
 
-def hire(
-    house: House, launcher: Launcher, names: tuple[AgentName, ...]
-) -> dict[AgentName, AgentPort]:
-    return {name: make(house, launcher, name) for name in names}
-
-
 def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
     settings = house.settings.agents[name]
     match settings.driver:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from allstop.adapters.processes.probe import make_launcher
-from allstop.app import crew
 from allstop.app.rooms import read, run_of, start, tell
-from allstop.app.work import engine_name
+from allstop.app.work import Workshop, workshop
 from allstop.core.commands import Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import AgentName
 from allstop.core.talk import SessionSpec
-from allstop.engines.local import LocalEngine
-from allstop.loop.hands import Hands
-from allstop.pilots import PILOTS
-from allstop.ports import Agent as AgentPort
-from allstop.ports import HeldError, Launcher
+from allstop.ports import HeldError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -29,23 +21,18 @@ if TYPE_CHECKING:
 class Parlour:
     """A thread that is driven by this process."""
 
-    def __init__(
-        self, house: House, thread: str, engine: LocalEngine, agents: dict[AgentName, AgentPort],
-        launcher: Launcher,
-    ) -> None:  # fmt: skip
-        self.house = house
+    def __init__(self, shop: Workshop, thread: str) -> None:
+        self.house = shop.house
         self.thread = thread
         self.run = run_of(thread)
-        self.engine = engine
-        self._agents = agents
-        self._launcher = launcher
+        self.engine = shop.engine
+        self.hire = shop.hire
 
     async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:
         """Everybody who may speak is there before anything is written."""
         self.hire(spec.agents)
         await start(self.house, self.thread, spec, instead=instead)
-        if self.engine.state(self.run) is None:
-            await self.engine.take(self.run)
+        await self._drive()
 
     async def go_on(self) -> None:
         """With a session that was interrupted.
@@ -63,11 +50,11 @@ class Parlour:
         self.hire(session.spec.agents)
         if found.view.run.hold is not Hold.NONE:
             await tell(self.house, self.thread, Resume())
-        await self.engine.take(self.run)
+        await self._drive()
 
-    def hire(self, names: Sequence[AgentName]) -> None:
-        new = tuple(name for name in names if name not in self._agents)
-        self._agents.update(crew.hire(self.house, self._launcher, new))
+    async def _drive(self) -> None:
+        if self.engine.state(self.run) is None:
+            await self.engine.take(self.run)
 
 
 @asynccontextmanager
@@ -81,19 +68,5 @@ async def parlour(house: House, thread: str) -> AsyncIterator[Parlour]:
     holders = house.journal.holders()
     if run in holders:
         raise HeldError(run, holders[run])
-    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
-    agents: dict[AgentName, AgentPort] = {}
-    engine = LocalEngine(
-        journal=house.journal,
-        hands=Hands(agents, launcher=launcher),
-        clock=house.clock,
-        pilots=PILOTS,
-        launcher=launcher,
-        name=engine_name(os.getpid()),
-    )
-    try:
-        async with engine.serving():
-            yield Parlour(house, thread, engine, agents, launcher)
-    finally:
-        for agent in agents.values():
-            await agent.close()
+    async with workshop(house) as shop:
+        yield Parlour(shop, thread)

@@ -21,7 +21,7 @@ from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import describe
-from allstop.loop.capacity import Place
+from allstop.loop.capacity import Capacity, Place
 from allstop.loop.deck import Deck
 from allstop.loop.move_watch import MoveWatch
 from allstop.loop.steps import (
@@ -78,7 +78,7 @@ class Drive(Generic[S]):
         self._stops_then = 0  # the helm's epoch when it began
         self._stops_seen = deck.bridge.helm.stops  # … and when something was last written
         self._frozen = False
-        self._place = Place(deck.capacity)  # where turns are taken
+        self._place = Place(deck.capacity if pilot.needs_slots else Capacity())
         self._reserved = NOTHING
         self._funded: Limits | None = None
         self._fund()

@@ -66,6 +66,7 @@ DECISION_S = 120.0
 class AutoPilot:
     kind = "auto"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> AutoState:
         return AutoState(spec=msgspec.convert(spec, AutoSpec))

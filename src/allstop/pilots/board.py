@@ -60,6 +60,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
 class BoardPilot:
     kind = "board"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> BoardState:
         return BoardState(spec=msgspec.convert(spec, BoardSpec))

@@ -57,6 +57,7 @@ class MergeState(Struct, frozen=True, gc=False, kw_only=True):
 class MergePilot:
     kind = "merge"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> MergeState:
         return MergeState(spec=msgspec.convert(spec, MergeSpec))

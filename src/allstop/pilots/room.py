@@ -68,6 +68,7 @@ THREAD = WindowSpec()
 class RoomPilot:
     kind = "room"
     ends_when_stopped = True
+    needs_slots = False
 
     def begin(self, spec: dict[str, object]) -> RoomState:
         return RoomState(spec=msgspec.convert(spec, RoomSpec))

@@ -86,6 +86,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
 class TaskPilot:
     kind = "task"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)
