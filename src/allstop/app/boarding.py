@@ -116,19 +116,30 @@ async def at_work(
     """Drive the board until the block is left."""
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
+    async with (
+        hooks_at_hand(house, show),
+        workshop(house, needed(spec, state), slots=spec.slots) as shop,
+    ):
+        shop.engine.view(lambda run, live: _trouble(live, show))
+        await shop.engine.take(BOARD)
+        yield Session(shop, since, state, seqs, house.clock)
+
+
+@asynccontextmanager
+async def hooks_at_hand(house: House, show: Callable[[str], None]) -> AsyncIterator[None]:
+    """The person's own commands run when something happens on the board, within the block."""
     commands = equipping.hooks(house)
+    if not commands:
+        yield
+        return
     log = house.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
     async with (
         HookRunner(commands, house.repository, log, clock=house.clock, show=show) as runner,
-        workshop(house, needed(spec, state), slots=spec.slots) as shop,
         anyio.create_task_group() as group,
     ):
-        shop.engine.view(lambda run, live: _trouble(live, show))
-        if commands:
-            group.start_soon(_fire_hooks, house, runner)
-        await shop.engine.take(BOARD)
-        yield Session(shop, since, state, seqs, house.clock)
+        group.start_soon(_fire_hooks, house, runner)
+        yield
         group.cancel_scope.cancel()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ from allstop.app.coders import hire_codex
 from allstop.app.coders_claude import hire_claude
 from allstop.app.models import CrewError, hire_model
 from allstop.core.ids import AgentName
+from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.ports import Abilities, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
-from allstop.ports import Launcher
 from allstop.settings import roster
 from allstop.settings.model import TALKERS, Agent, Driver
 
@@ -29,6 +30,70 @@ READY = (
     Driver.SCRIPTED,
 )
 """The drivers of this version."""
+
+
+class Crew(Mapping[AgentName, AgentPort]):
+    """The agents of a process: each is made when it is first wanted, or wanted otherwise."""
+
+    def __init__(self, house: House, launcher: Launcher) -> None:
+        self._house = house
+        self._launcher = launcher
+        self._made: dict[AgentName, AgentPort] = {}
+        self._as: dict[AgentName, Agent] = {}
+        self._let_go: list[AgentPort] = []
+
+    def hire(self, names: Iterable[AgentName]) -> None:
+        """They are there, as the settings have them now.
+
+        Raises:
+            CrewError: one of them can't work here.
+        """
+        for name in names:
+            wanted = self._house.settings.agents[name]
+            if self._as.get(name) == wanted:
+                continue
+            new = make(self._house, self._launcher, name)
+            if name in self._made:  # it may be in the middle of a turn
+                self._let_go.append(self._made[name])
+            self._made[name] = new
+            self._as[name] = wanted
+
+    def __getitem__(self, name: AgentName) -> AgentPort:
+        if name not in self._made:
+            if name not in self._house.settings.agents:
+                raise KeyError(name)
+            try:
+                self.hire([name])
+            except CrewError as error:
+                return Absent(error)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[AgentName]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    async def close(self) -> None:
+        for agent in (*self._let_go, *self._made.values()):
+            await agent.close()
+
+
+class Absent:
+    """Stands for an agent that can't work here; whoever asks it for a turn is told why."""
+
+    def __init__(self, error: CrewError) -> None:
+        self._why = f"{error.message} ({error.hint})" if error.hint else error.message
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities()
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        return Failed(kind=FailureKind.BAD_REQUEST, message=self._why)
+
+    async def close(self) -> None:
+        pass
 
 
 def known(house: House, name: str) -> AgentName:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.looking import record_of
+from allstop.app.looking import helm_of, record_of
 from allstop.core import run as runs
 from allstop.core.approvals import Ask
 from allstop.core.commands import Command
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
+from allstop.core.helm import Hold
 from allstop.core.ids import HELM, root_of
 from allstop.engines.saying import say
 from allstop.ports import Entry
@@ -37,6 +38,13 @@ async def asked_of(house: House, run: str, ask: str | None) -> Ask:
     if ask not in asks:
         raise AllstopError(f"{run} has no question {ask!r}", f"it has: {', '.join(asks)}")
     return asks[ask]
+
+
+async def refuse_if_stopped(house: House) -> None:
+    """Raises AllstopError while an Allstop for everything is in force."""
+    stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
+    if stopped or (house.folder / "STOP").exists():
+        raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
 
 
 async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
-from allstop.app import crew
+from allstop.app.crew import Crew
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -19,49 +19,21 @@ from allstop.core.moves import Check
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Agent as AgentPort
 from allstop.ports import Box, Caps, Launcher, Network
-from allstop.settings.model import Agent as AgentSettings
 from allstop.settings.model import Network as NetworkSetting
 
 if TYPE_CHECKING:
     from allstop.app.house import House
 
-Hired: TypeAlias = dict[AgentName, AgentPort]
-
 
 class Workshop:
     """An engine at work in this process, and the agents that were called to it."""
 
-    def __init__(
-        self, house: House, engine: LocalEngine, launcher: Launcher, agents: Hired
-    ) -> None:
+    def __init__(self, house: House, engine: LocalEngine, launcher: Launcher, crew: Crew) -> None:
         self.house = house
         self.engine = engine
         self.launcher = launcher
-        self._agents = agents
-        self._asked: dict[AgentName, AgentSettings] = {}
-        self._let_go: list[AgentPort] = []
-
-    def hire(self, names: Iterable[AgentName]) -> None:
-        """They are there, as the settings have them now.
-
-        Raises:
-            CrewError: one of them can't work here.
-        """
-        for name in names:
-            wanted = self.house.settings.agents[name]
-            if self._asked.get(name) == wanted:
-                continue
-            new = crew.make(self.house, self.launcher, name)
-            if name in self._agents:  # it may be in the middle of a turn
-                self._let_go.append(self._agents[name])
-            self._agents[name] = new
-            self._asked[name] = wanted
-
-    async def close(self) -> None:
-        for agent in (*self._let_go, *self._agents.values()):
-            await agent.close()
+        self.hire = crew.hire
 
 
 @asynccontextmanager
@@ -71,10 +43,10 @@ async def workshop(
     """An engine at work, for as long as the block lasts; without a repository, for talk only."""
     settings = house.settings
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
-    hired: Hired = {}
+    crew = Crew(house, launcher)
     trees = await workspaces(house, launcher) if house.root is not None else None
     hands = Hands(
-        hired,
+        crew,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
         workspaces=trees,
         launcher=launcher,
@@ -89,15 +61,14 @@ async def workshop(
         slots=slots or settings.loop.max_parallel,
         appraise=appraiser(house),
     )
-    shop = Workshop(house, engine, launcher, hired)
     try:
-        shop.hire(agents)
+        crew.hire(agents)
         async with engine.serving():
-            yield shop
+            yield Workshop(house, engine, launcher, crew)
     finally:
         if trees is not None:
             trees.close()
-        await shop.close()
+        await crew.close()
 
 
 def appraiser(house: House) -> Callable[[Ask], Ask]:

@@ -14,14 +14,13 @@ from allstop.app import board as boards
 from allstop.app import boarding, equipping, overview
 from allstop.app.cleaning import sweep
 from allstop.app.following import follow_tree
-from allstop.app.looking import helm_of
+from allstop.app.speaking import refuse_if_stopped
 from allstop.app.stopping import raise_stop_file
 from allstop.cli.board_screen import BoardScreen, make_board_screen
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core.brakes import Grip
 from allstop.core.commands import Pause
-from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
 from allstop.core.moves import Outcome
@@ -33,12 +32,6 @@ from allstop.core.views import receipt
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-
-
-async def refuse_if_stopped(house: House) -> None:
-    helm = await helm_of(house)
-    if helm.hold is Hold.STOPPED or house.journal.sentinel.is_up():
-        raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
 
 
 async def work(

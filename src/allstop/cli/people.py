@@ -54,7 +54,8 @@ async def _drive(
 ) -> int:
     """Carry this out here and start nothing else, unless another process drives the board."""
     from allstop.app.equipping import board_spec
-    from allstop.cli.boarding import refuse_if_stopped, work
+    from allstop.app.speaking import refuse_if_stopped
+    from allstop.cli.boarding import work
     from allstop.core.ids import BOARD
 
     if BOARD in house.journal.holders():

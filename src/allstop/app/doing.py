@@ -1,0 +1,363 @@
+"""What people can do to something that exists, by the names of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from allstop.app import board as boards
+from allstop.app import rooms
+from allstop.app.cleaning import throw_away
+from allstop.app.crew import chosen
+from allstop.app.speaking import asked_of, speak
+from allstop.app.stopping import lift
+from allstop.core import commands as say
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD, AgentName, RunId
+from allstop.core.specs import Mode
+from allstop.core.tasks import Changes, NewTask, Status
+
+if TYPE_CHECKING:
+    from allstop.app.station import Station
+
+ALL = "all"
+"""In the place of a run's name: everything."""
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100_000)]
+
+
+class _Deed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
+    pass
+
+
+# --- brakes, of one run or of all ---
+
+
+class Pause(_Deed, frozen=True, tag="pause"):
+    """No new turn; the current one ends in peace."""
+
+
+class Resume(_Deed, frozen=True, tag="resume"):
+    """Lift a pause, a freeze or an Allstop, and drive the run if nobody does."""
+
+
+class Freeze(_Deed, frozen=True, tag="freeze"):
+    """Stop processes where they are."""
+
+
+class Thaw(_Deed, frozen=True, tag="thaw"):
+    """Let frozen processes go on."""
+
+
+class Stop(_Deed, frozen=True, tag="stop"):
+    """Allstop: it ends now."""
+
+
+class Abort(_Deed, frozen=True, tag="abort"):
+    """End it for good; what it made is kept."""
+
+
+# --- words ---
+
+
+class Say(_Deed, frozen=True, tag="say"):
+    """Say something; an agent reads it at its next turn. In a room, what can be typed there."""
+
+    text: Text
+
+
+class Answer(_Deed, frozen=True, tag="answer"):
+    """What an agent wanted to know."""
+
+    text: Text
+
+
+class Allow(_Deed, frozen=True, tag="allow"):
+    """Let an agent do what it asks to do: the oldest question, or the one that is named."""
+
+    ask: str | None = None
+
+
+class Deny(_Deed, frozen=True, tag="deny"):
+    """Don't let it; it is told so and goes on."""
+
+    ask: str | None = None
+
+
+class Cancel(_Deed, frozen=True, tag="cancel"):
+    """End a room's session: the Stop button of Collaborate."""
+
+
+# --- tasks ---
+
+
+class Retry(_Deed, frozen=True, tag="retry"):
+    """Try a task again that failed, timed out or was blocked; its workspace is kept."""
+
+    text: str = ""
+
+
+class Skip(_Deed, frozen=True, tag="skip"):
+    """Go on as if a task were done."""
+
+
+class Approve(_Deed, frozen=True, tag="approve"):
+    """Merge work that waits for review."""
+
+
+class Redo(_Deed, frozen=True, tag="redo"):
+    """Send work that waits for review back to the agent, with a comment."""
+
+    text: Text
+
+
+class Reject(_Deed, frozen=True, tag="reject"):
+    """Cancel a task whose work waits for review; the work is kept."""
+
+
+class Assign(_Deed, frozen=True, tag="assign"):
+    """Start this one next, whatever the mode; by this agent, if one is named."""
+
+    agent: str | None = None
+
+
+class Limit(_Deed, frozen=True, tag="limit"):
+    """Limits of a task's own; they hold from its next attempt on."""
+
+    iterations: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    minutes: Annotated[float, Meta(gt=0)] | UnsetType = UNSET
+
+
+class Pin(_Deed, frozen=True, tag="pin"):
+    """Put a task in front of all scores, or take it back."""
+
+    on: bool = True
+
+
+class RollBack(_Deed, frozen=True, tag="rollback"):
+    """Take a task's work out of the target branch, or throw away what isn't merged."""
+
+
+class EditTask(_Deed, frozen=True, tag="edit_task"):
+    """Change what is said of a task."""
+
+    changes: Changes
+
+
+class RemoveTask(_Deed, frozen=True, tag="remove_task"):
+    """Take a task off the board; its record and its work stay."""
+
+
+class Split(_Deed, frozen=True, tag="split"):
+    """Put smaller tasks in the place of one."""
+
+    titles: Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+# --- the board ---
+
+
+class AddTask(_Deed, frozen=True, tag="add_task"):
+    """A new task; its id is made up where it has none."""
+
+    title: Text
+    id: str = ""
+    body: str = ""
+    operation: str = ""
+    needs: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    priority: int = 0
+    agent: str | None = None
+
+
+class SetMode(_Deed, frozen=True, tag="mode"):
+    """Who picks tasks: the loop, or people."""
+
+    mode: Literal["autopilot", "semi"]
+
+
+Brake: TypeAlias = Pause | Freeze | Thaw | Abort
+OfTask: TypeAlias = (
+    Retry | Skip | Approve | Redo | Reject | Assign | Limit | Pin | EditTask | RemoveTask
+)
+Deed: TypeAlias = (
+    Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel
+    | OfTask | RollBack | Split | AddTask | SetMode
+)  # fmt: skip
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    run: str
+    driven: bool = True  # somebody acts on it now
+    note: str = ""
+    tasks: tuple[str, ...] = ()  # that were made
+
+
+async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: C901 - a case for each
+    """Carry it out.
+
+    Raises:
+        AllstopError: it makes no sense now; the message says why.
+    """
+    house = station.house
+    match deed:
+        case Stop() | Resume() if run == ALL:
+            return await _everything(station, deed, by)
+        case Stop():
+            return await _stop(station, run, by)
+        case Resume():
+            return Done(run=await station.go_on(run, by))
+        case Pause() | Freeze() | Thaw() | Abort():
+            return await _brake(station, run, deed, by)
+        case Say(text=text) if (thread := rooms.thread_of(RunId(run))) is not None:
+            heard = await station.typed(thread, text)
+            return Done(run=run, note=heard.note)
+        case Say(text=text) if say.is_allstop(text):
+            return await _stop(station, run, by)
+        case Cancel():
+            heard = await rooms.cancel(house, _thread(run))
+            return Done(run=run, note=heard.note)
+        case Say() | Answer() | Allow() | Deny():
+            return await _speak(station, run, deed, by)
+        case AddTask():
+            return await _add(station, deed)
+        case SetMode(mode=mode):
+            await boards.tell(house, lambda state: [say.SetMode(mode=Mode(mode))])
+            return Done(run=BOARD, driven=station.drives(BOARD))
+        case Split(titles=titles):
+            made = await boards.split(house, run, titles)
+            return Done(run=run, tasks=tuple(made), driven=station.drives(BOARD))
+        case RollBack():
+            return await _roll_back(station, run)
+        case task_deed:
+            _check_agent(station, task_deed)
+            await _tell_board(station, [_order(run, task_deed)])
+            return Done(run=run)
+
+
+async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
+    if isinstance(deed, Resume):
+        lifted = await lift(station.house, by)
+        return Done(run=ALL, note="" if lifted else "nothing was held")
+    stopped = await station.allstop(by)
+    return Done(run=ALL, note=f"done after {stopped.receipt.took_ms:.0f} ms")
+
+
+async def _stop(station: Station, run: str, by: str) -> Done:
+    thread = rooms.thread_of(RunId(run))
+    if thread is not None:
+        heard = await rooms.stop(station.house, thread, by)
+        return Done(run=run, note=heard.note)
+    return Done(run=run, driven=(await speak(station.house, run, say.Allstop(), by)).driven)
+
+
+async def _brake(station: Station, run: str, deed: Brake, by: str) -> Done:
+    if isinstance(deed, Abort) and run == ALL:
+        raise AllstopError("everything can't be ended for good", "stop it, or abort runs by name")
+    words: dict[type, say.Command] = {
+        Pause: say.Pause(),
+        Freeze: say.Freeze(),
+        Thaw: say.Thaw(),
+        Abort: say.Abort(),
+    }
+    spoken = await speak(station.house, None if run == ALL else run, words[type(deed)], by)
+    return Done(run=run, driven=spoken.driven)
+
+
+async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, by: str) -> Done:
+    house = station.house
+    command: say.Command
+    match deed:
+        case Say(text=text):
+            command = say.Say(text=text)
+        case Answer(text=text):
+            command = say.Answer(text=text)
+        case Allow(ask=ask) | Deny(ask=ask):
+            asked = await asked_of(house, run, ask)
+            command = say.Permit(ask=asked.id, allow=isinstance(deed, Allow))
+    spoken = await speak(house, run, command, by)
+    return Done(run=run, driven=spoken.driven)
+
+
+# --- the board's ---
+
+
+async def _tell_board(station: Station, orders: Sequence[say.Command]) -> None:
+    await boards.tell(station.house, lambda state: orders)
+    await station.board_at_hand()
+
+
+def _order(task: str, deed: OfTask) -> say.TaskCommand:
+    match deed:
+        case Retry(text=text):
+            return say.Retry(task=task, text=f"A person says: {text}" if text else "")
+        case Redo(text=text):
+            return say.Redo(task=task, text=text)
+        case Assign(agent=agent):
+            return say.Assign(task=task, agent=AgentName(agent) if agent else None)
+        case Pin(on=on):
+            return say.Pin(task=task, on=on)
+        case EditTask(changes=changes):
+            return say.EditTask(task=task, changes=changes)
+        case Limit(iterations=iterations, minutes=minutes):
+            if iterations is UNSET and minutes is UNSET:
+                raise AllstopError("no limit is named", "iterations or minutes")
+            changes = Changes(iterations=iterations, minutes=minutes)
+            return say.EditTask(task=task, changes=changes)
+        case Skip() | Approve() | Reject() | RemoveTask():
+            return _PLAIN[type(deed)](task=task)
+
+
+_PLAIN: dict[type, type[say.Skip | say.Approve | say.Reject | say.RemoveTask]] = {
+    Skip: say.Skip,
+    Approve: say.Approve,
+    Reject: say.Reject,
+    RemoveTask: say.RemoveTask,
+}
+
+
+def _check_agent(station: Station, deed: OfTask) -> None:
+    match deed:
+        case Assign(agent=str(agent)) | EditTask(changes=Changes(agent=str(agent))):
+            chosen(station.house, agent)
+        case _:
+            pass
+
+
+async def _add(station: Station, deed: AddTask) -> Done:
+    agent = chosen(station.house, deed.agent)[0] if deed.agent else None
+    new = NewTask(
+        id=deed.id,
+        title=deed.title,
+        body=deed.body,
+        operation=deed.operation,
+        needs=deed.needs,
+        tags=deed.tags,
+        priority=deed.priority,
+        agent=agent,
+    )
+    task = await boards.add(station.house, new, lambda task: ())
+    return Done(run=BOARD, tasks=(task.id,), driven=station.drives(BOARD))
+
+
+async def _roll_back(station: Station, task_id: str) -> Done:
+    """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
+    task = await boards.find(station.house, task_id)
+    await boards.tell(station.house, lambda state: [say.RollBack(task=task_id)])
+    if task.status is Status.DONE:
+        await station.board_at_hand()
+        return Done(run=task_id, note="it is being reverted")
+    kept = await throw_away(station.house, task_id)
+    note = f"its work is kept as {kept}" if kept else "it had no work"
+    return Done(run=task_id, driven=station.drives(BOARD), note=note)
+
+
+def _thread(run: str) -> str:
+    thread = rooms.thread_of(RunId(run))
+    if thread is None:
+        raise AllstopError(f"{run} is no room", "cancel ends the session of a room")
+    return thread

@@ -1,0 +1,248 @@
+"""One process that drives everything: the board, rooms, and threads of full auto."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from allstop.app import autos, boarding, equipping, rooms
+from allstop.app import board as boards
+from allstop.app.crew import chosen
+from allstop.app.looking import others_at_work, record_of
+from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
+from allstop.app.parlour import Parlour
+from allstop.app.seating import Wish, session_spec
+from allstop.app.speaking import refuse_if_stopped, speak
+from allstop.app.stopping import Stopped, raise_stop_file
+from allstop.app.stopping import stop as stop_all
+from allstop.app.work import Workshop, workshop
+from allstop.core.auto import AutoSpec
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.commands import AddTasks, Assign, Command, Equip, Raise, Resume
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD, AgentName, RunId, root_of
+from allstop.core.specs import BoardSpec, Mode
+from allstop.core.talk import SessionSpec
+from allstop.core.tasks import NewTask
+from allstop.engines.local import Show
+from allstop.pilots.board import BoardState
+from allstop.ports import HeldError
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+Note = Callable[[str], None]
+
+
+class Station:
+    """Opens runs here, and goes on with those that nobody drives."""
+
+    def __init__(self, shop: Workshop, group: TaskGroup, note: Note) -> None:
+        self.house = shop.house
+        self.engine = shop.engine
+        self._shop = shop
+        self._group = group
+        self._note = note
+        self._hooks_are_on = False
+        self._opening = anyio.Lock()  # two requests at once must not both find the board at rest
+
+    def view(self, show: Show) -> None:
+        """Be shown what happens live, from now on."""
+        self.engine.view(show)
+
+    def drives(self, run: RunId) -> bool:
+        return self.engine.state(root_of(run)) is not None
+
+    async def open(self, order: Order) -> RunId:
+        """Begin something new.
+
+        Raises:
+            AllstopError: it can't be had, or everything is stopped.
+        """
+        await refuse_if_stopped(self.house)
+        async with self._opening:
+            match order:
+                case StartBoard():
+                    return await self._open_board(order)
+                case StartTask():
+                    return await self._open_task(order)
+                case StartRoom():
+                    return await self._open_room(order)
+                case StartAuto():
+                    return await self._open_auto(order)
+
+    async def go_on(self, run: str, by: str) -> RunId:
+        """Lift what holds a run, and drive it if nobody does.
+
+        Raises:
+            AllstopError: it is over, or everything is stopped.
+        """
+        await refuse_if_stopped(self.house)
+        recorded = await record_of(self.house, run)
+        root = root_of(recorded.run)
+        async with self._opening:
+            thread = rooms.thread_of(root)
+            if thread is not None and not self._is_driven(root):
+                await Parlour(self._shop, thread).go_on()
+                return recorded.run
+            await speak(self.house, run, Resume(), by)
+            if self._is_driven(root):
+                return recorded.run
+            if root == BOARD:
+                mode = None if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
+                await self._drive_board(equipping.board_spec(self.house, mode=mode))
+            else:
+                spec = msgspec.convert(recorded.opened.spec, AutoSpec)
+                self._shop.hire(_working(spec))
+                await self.engine.take(root)
+        return recorded.run
+
+    async def board_at_hand(self) -> None:
+        """What people say of tasks is carried out from now on; no task is picked because of it."""
+        async with self._opening:
+            if not self._is_driven(BOARD):
+                await self._drive_board(equipping.board_spec(self.house, mode=Mode.SEMI))
+
+    async def typed(self, thread: str, text: str) -> rooms.Heard:
+        """What a person types in a room.
+
+        Raises:
+            AllstopError: it can't be done.
+        """
+        heard = await rooms.typed(self.house, thread, text)
+        if heard.began is not None:
+            await refuse_if_stopped(self.house)
+            async with self._opening:
+                await self._talk(thread, heard.began, instead=False)
+        return heard
+
+    async def allstop(self, by: str) -> Stopped:
+        """Stop everything, here and wherever else runs of this store are driven."""
+        raise_stop_file(self.house, by)
+        receipt = await self.engine.allstop(by)
+        if others_at_work(self.house):
+            return await stop_all(self.house, by)
+        return Stopped(receipt=receipt)
+
+    # --- each kind ---
+
+    async def _open_board(self, order: StartBoard) -> RunId:
+        mode = Mode(order.mode) if order.mode else None
+        spec = equipping.board_spec(
+            self.house, mode=mode, slots=order.parallel, count=order.count, until=order.until
+        )
+        if self.drives(BOARD):
+            await self._equip(spec, order.budget_usd)
+        else:
+            await self._drive_board(spec, order.budget_usd)
+        return BOARD
+
+    async def _open_task(self, order: StartTask) -> RunId:
+        agent = chosen(self.house, order.agent)[0] if order.agent else None
+        title, _, rest = order.prompt.strip().partition("\n")
+        if not title:
+            raise AllstopError("the prompt is empty", "say what is to be done")
+        made: list[str] = []
+
+        def decide(state: BoardState) -> list[Command]:
+            made[:] = boards.free_ids(state.board)
+            new = NewTask(id=made[0], title=title[:200], body=rest.strip(), agent=agent)
+            return [AddTasks(tasks=(new,)), Assign(task=new.id)]
+
+        if agent is not None:
+            self._shop.hire([agent])
+        if not self._is_driven(BOARD):
+            await self._drive_board(equipping.board_spec(self.house, mode=Mode.SEMI))
+        await boards.tell(self.house, decide)
+        return RunId(made[0])
+
+    async def _open_room(self, order: StartRoom) -> RunId:
+        wish = Wish(
+            goal=order.goal,
+            mode=order.mode,
+            agents=order.agents,
+            first=order.first,
+            max_rounds=order.max_rounds,
+            respect_final=order.respect_final,
+        )
+        spec = session_spec(self.house, wish)
+        await self._talk(order.thread, spec, instead=order.instead)
+        return rooms.run_of(order.thread)
+
+    async def _talk(self, thread: str, spec: SessionSpec, *, instead: bool) -> None:
+        run = rooms.run_of(thread)
+        if not self.drives(run) and self._is_driven(run):
+            raise HeldError(run, self.house.journal.holders()[run])
+        await Parlour(self._shop, thread).begin(spec, instead=instead)
+
+    async def _open_auto(self, order: StartAuto) -> RunId:
+        name = await autos.free_name(self.house)
+        if not order.goal.strip():
+            raise AllstopError("the goal is empty", "say what is to be reached")
+        spec = autos.auto_spec(
+            self.house,
+            name,
+            order.goal.strip(),
+            agent=chosen(self.house, order.agent)[0],
+            policy=order.policy,
+            approvals=order.approvals,
+            attended=True,  # there is a page where a person can answer
+        )
+        self._shop.hire(_working(spec))
+        await self.engine.open(
+            name,
+            "auto",
+            msgspec.to_builtins(spec),
+            title=order.goal.strip().splitlines()[0][:80],
+            limits=equipping.attempt_limits(self.house),
+            rules=autos.rules(self.house, order.approvals),
+        )
+        return name
+
+    # --- the board ---
+
+    async def _drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
+        state = await boarding.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
+        self._shop.hire(boarding.needed(spec, state))
+        if not self._hooks_are_on:
+            self._hooks_are_on = True
+            self._group.start_soon(self._keep_hooks)
+        await self.engine.take(BOARD)
+
+    async def _keep_hooks(self) -> None:
+        async with boarding.hooks_at_hand(self.house, self._note):
+            await anyio.sleep_forever()
+
+    async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
+        """A board that is at work goes on in another way."""
+        read = await boards.read(self.house)
+        self._shop.hire(boarding.needed(spec, read.state))
+        commands: list[Command] = [Equip(spec=spec)]
+        if budget_usd is not None:
+            spent = read.run.tally.cost_microusd
+            most = spent + int(budget_usd * 1_000_000)
+            limits = Limits(cost_microusd=most, at_limit=AtLimit.PAUSE)
+            commands.append(Raise(limits=limits))
+        await boards.tell(self.house, lambda state: commands)
+        await speak(self.house, BOARD, Resume())
+
+    def _is_driven(self, run: RunId) -> bool:
+        """By this process or another."""
+        return run in self.house.journal.holders()
+
+
+def _working(spec: AutoSpec) -> tuple[AgentName, ...]:
+    return (spec.agent, *([spec.decision_agent] if spec.decision_agent else []))
+
+
+@asynccontextmanager
+async def station(house: House, note: Note = lambda line: None) -> AsyncIterator[Station]:
+    """Everything this process drives ends with the block; what is recorded can go on later."""
+    async with workshop(house) as shop, anyio.create_task_group() as group:
+        yield Station(shop, group, note)
+        group.cancel_scope.cancel()

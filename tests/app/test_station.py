@@ -1,0 +1,259 @@
+"""One process that drives everything: what can be begun there, and what people do to it."""
+
+import anyio
+import pytest
+
+from allstop.app import board as boards
+from allstop.app import doing, rooms
+from allstop.app.doing import ALL, do
+from allstop.app.looking import helm_of, record_of, status
+from allstop.app.opening import StartAuto, StartBoard, StartRoom, StartTask
+from allstop.app.station import station
+from allstop.core import run as runs
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD
+from allstop.core.talk import TalkMode
+from allstop.core.tasks import Changes, Status
+from allstop.ports import HeldError
+from parlours import says, talker, to, until
+
+
+def writes(name):
+    return f'{{ write = "{name}", text = "x" }}, {{ signal = "COMPLETE" }}'
+
+
+SETTINGS = (
+    '[review]\nmode = "skip"\n[auto]\ncooldown_s = 0\nreview = "never"\n[loop]\nmax_parallel = 2\n'
+)
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = talker(tmp_path)
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def house(person):
+    def make(settings=SETTINGS, **turns):
+        person.scripts(settings, **(turns or {"worker": [writes("w.txt")]}))
+        person.commit()
+        person.allstop("trust", "--yes")
+        house = person.house()
+        made.append(house)
+        return house
+
+    made = []
+    yield make
+    for each in made:
+        each.close()
+
+
+async def task_is(house, task, wanted):
+    async def holds():
+        return (await boards.find(house, task)).status is wanted
+
+    await until(holds, f"{task} to be {wanted}")
+
+
+async def add(here, title, **more):
+    return (await do(here, BOARD, doing.AddTask(title=title, **more), "web")).tasks[0]
+
+
+async def state_of(house, run):
+    recorded = await record_of(house, run)
+    return runs.fold(recorded.pilot, recorded.events)
+
+
+async def test_k1_a_board_is_started_where_everything_else_is_driven_too(house, person):
+    """K1, R14, F6: a board, a room and a thread of full auto in one process, at once."""
+    here_house = house(
+        worker=[writes("one.txt")],
+        helper=[writes("two.txt")],
+        coder=[writes("three.txt")],
+        gpt=[says("I begin.", **to("claude"))],
+        claude=[says("I end.", final=True)],
+    )
+    async with station(here_house) as here:
+        first = await add(here, "First", agent="worker")
+        second = await add(here, "Second", needs=(first,), agent="helper")
+
+        assert await here.open(StartBoard(mode="autopilot")) == BOARD
+        talk = await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
+        auto = await here.open(StartAuto(goal="Write it", agent="coder"))
+
+        assert here.drives(BOARD)
+        await task_is(here_house, second, Status.DONE)
+
+        async def over():
+            return (await state_of(here_house, auto)).closed is not None
+
+        await until(over, "the thread to end")
+
+        async def ended():
+            return (await rooms.read(here_house, "default")).room.session is None
+
+        await until(ended, "the talk to end")
+        assert talk == "room:default"
+        assert (await state_of(here_house, auto)).closed.outcome == "done"
+
+
+async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(house):
+    """B5: a person who has one thing done has not started the loop."""
+    here_house = house(worker=[writes("b.txt")])
+    async with station(here_house) as here:
+        waiting = await add(here, "Not now")
+
+        made = await here.open(StartTask(prompt="Write b\nwith an x in it", agent="worker"))
+
+        await task_is(here_house, made, Status.DONE)
+        task = await boards.find(here_house, made)
+        assert (task.title, task.body) == ("Write b", "with an x in it")
+        assert (await boards.find(here_house, waiting)).status is Status.PENDING
+
+
+async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(house):
+    """B19, B20: nobody has to start the loop for an approval, a retry or an assignment."""
+    here_house = house(
+        SETTINGS.replace("skip", "per-task"),
+        worker=[writes("a.txt")],
+    )
+    async with station(here_house) as here:
+        task = await add(here, "Reviewed")
+
+        await do(here, task, doing.Assign(agent="worker"), "web")
+        await task_is(here_house, task, Status.REVIEW)
+        await do(here, task, doing.Approve(), "web")
+        await task_is(here_house, task, Status.DONE)
+        reverted = await do(here, task, doing.RollBack(), "web")
+
+        assert reverted.note == "it is being reverted"
+        await task_is(here_house, task, Status.PENDING)
+
+
+async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(house):
+    here_house = house()
+    async with station(here_house) as here:
+        task = await add(here, "Big", tags=("x",), priority=2)
+        await do(here, task, doing.EditTask(changes=Changes(title="Bigger")), "web")
+        await do(here, task, doing.Limit(iterations=3), "web")
+        await do(here, task, doing.Pin(), "web")
+        changed = await boards.find(here_house, task)
+        parts = await do(here, task, doing.Split(titles=("One", "Two")), "web")
+        await do(here, parts.tasks[1], doing.RemoveTask(), "web")
+
+        assert (changed.title, changed.iterations, bool(changed.pin)) == ("Bigger", 3, True)
+        assert parts.tasks == (f"{task}-1", f"{task}-2")
+        assert (await boards.find(here_house, parts.tasks[1])).status is Status.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("deed", "words"),
+    [
+        (doing.Approve(), "pending"),
+        (doing.Assign(agent="nobody"), "there is no agent 'nobody'"),
+        (doing.Limit(), "no limit is named"),
+        (doing.Cancel(), "is no room"),
+        (doing.Allow(), "has not been started yet"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_b2_what_makes_no_sense_is_refused_with_the_reason(house, deed, words):
+    here_house = house()
+    async with station(here_house) as here:
+        task = await add(here, "Task")
+
+        with pytest.raises(AllstopError) as refused:
+            await do(here, task, deed, "web")
+
+        assert words in refused.value.message
+
+
+async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(house):
+    """K2, K3, R8: agents end, nothing new can be begun, Resume goes on where it was."""
+    here_house = house(
+        worker=["{ sleep = 1.5 }, " + writes("a.txt")],
+        gpt=[says("Hm.", **to("claude"))],
+        claude=["{ hang = true }"],
+    )
+    async with station(here_house) as here:
+        task = await add(here, "Slow", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        await here.open(StartRoom(goal="Talk", mode=TalkMode.AUTOPILOT, agents=("gpt", "claude")))
+        await task_is(here_house, task, Status.ACTIVE)
+
+        done = await do(here, ALL, doing.Stop(), "the red button")
+        with pytest.raises(AllstopError, match="Allstop is in force"):
+            await here.open(StartTask(prompt="More"))
+        stopped_by = (await status(here_house)).stopped_by
+
+        assert done.note.startswith("done after")
+        assert stopped_by == "the red button"
+        assert (await rooms.read(here_house, "default")).room.session is None
+        await do(here, ALL, doing.Resume(), "web")
+        assert (await helm_of(here_house)).hold == "running"
+        await task_is(here_house, task, Status.DONE)
+
+
+async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(house):
+    """R18, P7: a new process shows it as interrupted; Resume drives it again."""
+    here_house = house(
+        worker=["{ sleep = 1.5 }, " + writes("a.txt")],
+        gpt=[says("Hm.", **to("claude"))],
+        claude=["{ hang = true }", says("Done.", final=True)],
+    )
+    async with station(here_house) as here:
+        task = await add(here, "Slow", agent="worker")
+        await do(here, task, doing.Assign(), "web")
+        await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
+        await here.open(StartAuto(goal="Slowly", agent="worker"))
+        await task_is(here_house, task, Status.ACTIVE)
+        await anyio.sleep(0.3)
+    left = {view.id: view.status for view in (await status(here_house)).runs}
+
+    async with station(here_house) as here:
+        for run in ("board", "room:default", "auto1"):
+            await do(here, run, doing.Resume(), "web")
+
+        await task_is(here_house, task, Status.DONE)
+        assert left["room:default"] == left["auto1"] == "interrupted"
+        assert here.drives("auto1") or (await state_of(here_house, "auto1")).closed
+
+
+async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(house):
+    """R6, R7, R9, R16: by the same words as in the terminal."""
+    here_house = house(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
+    async with station(here_house) as here:
+        run = "room:side"
+        await do(here, run, doing.Say(text="@router autopilot gpt claude: Count sheep"), "web")
+        await do(here, run, doing.Say(text="Please hurry"), "web")
+        found = await rooms.read(here_house, "side")
+        await do(here, run, doing.Say(text="All-Stop!"), "web")
+
+        async def over():
+            return (await rooms.read(here_house, "side")).room.session is None
+
+        await until(over, "the session to end")
+        again = await do(here, run, doing.Stop(), "web")
+        assert found.room.session is not None
+        assert again.note == "no session is active: nothing to stop"
+        assert "Please hurry" in [event.text for event in found.events]
+
+
+async def test_p7_what_another_process_drives_is_not_driven_twice(house, person):
+    """P7, R14: whoever tries is told who has it."""
+    here_house = house(gpt=["{ hang = true }"], claude=["{ hang = true }"])
+    other = person.start("room", "Talk", "--agents", "gpt,claude", "--mode", "autopilot")
+    await until(lambda: "room:default" in here_house.journal.holders(), "the other to begin")
+    async with station(here_house) as here:
+        with pytest.raises((HeldError, AllstopError)) as refused:
+            await here.open(StartRoom(goal="Mine", agents=("gpt", "claude")))
+
+    other.terminate()
+    assert "room:default is being driven by process" in refused.value.message
