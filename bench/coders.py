@@ -1,0 +1,150 @@
+"""What our drivers add to the real codex and the real Claude Code, and sixteen threads in one server.
+
+The model is a server on the loopback that answers at once, in a process of its own. CPU is that of
+this process alone: what the agents themselves use is not ours. Prints figures; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import anyio
+
+from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+from allstop.adapters.agents.codex import CodexAgent, Setup
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.processes.boxed import boxed
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.probe import BOXED
+from allstop.core.moves import TurnDone
+from allstop.ports import Box, Launch
+from allstop.programs import Tail, run_to_end
+from allstop.testing.agents import Onlooker, turn
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from programs import program
+
+KEY = "sk-nobody"
+THREADS, ROUNDS = 16, 5
+
+
+@contextmanager
+def served():
+    """The address of a model server that has a process of its own."""
+    words = [sys.executable, "-m", "allstop.testing.model_server", "--say", "Done."]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
+    setup = Setup(
+        program=str(program("codex")), home=str(home), model="gpt-5.5", base_url=f"{url}/v1",
+        key=KEY, key_name="BENCH_API_KEY", retries=0,
+    )  # fmt: skip
+    return CodexAgent(setup, name="codex", launcher=launcher, clock=SystemClock())
+
+
+def claude(url: str, launcher: ProcessLauncher, home: Path) -> ClaudeCodeAgent:
+    how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=Leave.ASK)
+    return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), home=str(home))
+
+
+async def cost(what: str, agent, place: Box | None, turns: int) -> None:
+    """CPU of this process for a turn of one conversation; the first one starts things."""
+    thread = None
+    used, took = [], []
+    for _ in range(turns + 1):
+        cpu, wall = time.process_time(), time.perf_counter()
+        result = await agent.take_turn(turn(place, "Go on.", thread), Onlooker())
+        used.append(time.process_time() - cpu)
+        took.append(time.perf_counter() - wall)
+        if not isinstance(result, TurnDone):
+            print(f"{what}: {result}")
+            return
+        thread = result.thread
+    own, whole = sum(used[1:]) / turns * 1e3, sum(took[1:]) / turns * 1e3
+    print(f"{what:<44} {own:6.2f} ms of our CPU a turn, of {whole:6.0f} ms in all ({turns} turns)")
+
+
+async def start_alone(launcher: ProcessLauncher, place: Box, times: int) -> None:
+    """What a box costs that does nothing: to be taken off the figures of agents in one."""
+    launch = Launch(argv=("true",), box=place, label="floor")
+    used = []
+    for _ in range(times + 1):
+        cpu = time.process_time()
+        await run_to_end(launcher, launch, b"", Tail(1000), lambda live: None)
+        used.append(time.process_time() - cpu)
+    own = sum(used[1:]) / times * 1e3
+    print(f"{'a box that does nothing':<44} {own:6.2f} ms of our CPU")
+
+
+async def crowd(agent: CodexAgent) -> None:
+    """Sixteen conversations at once in one app-server: does a quiet one starve?"""
+    ended: dict[int, list[float]] = {n: [] for n in range(THREADS)}
+
+    async def converse(number: int) -> None:
+        thread = None
+        for _ in range(ROUNDS):
+            result = await agent.take_turn(turn(None, f"I am {number}.", thread), Onlooker())
+            assert isinstance(result, TurnDone), result
+            thread = result.thread
+            ended[number].append(time.perf_counter() - began)
+
+    await agent.take_turn(turn(None, "Wake up."), Onlooker())
+    began, cpu = time.perf_counter(), time.process_time()
+    async with anyio.create_task_group() as group:
+        for number in range(THREADS):
+            group.start_soon(converse, number)
+    spent = time.process_time() - cpu
+    last = sorted(times[-1] for times in ended.values())
+    gaps = [b - a for times in ended.values() for a, b in zip([0.0, *times], times, strict=False)]
+    print(
+        f"{THREADS} threads of {ROUNDS} turns in one app-server: the first is done after"
+        f" {last[0]:.2f} s, the last after {last[-1]:.2f} s ({last[-1] / last[0]:.2f} x);"
+        f" longest turn {max(gaps):.2f} s, mean {sum(gaps) / len(gaps):.2f} s;"
+        f" {spent / THREADS / ROUNDS * 1e3:.2f} ms of our CPU a turn"
+    )
+
+
+async def main(turns: int) -> None:
+    with served() as url, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rooms = {}
+        for part in ("home", "work", "codex", "claude"):
+            rooms[part] = folder / part
+            rooms[part].mkdir(mode=0o700)
+        launcher = ProcessLauncher(
+            isolation=BOXED, start=boxed(this_host()), live_dir=folder / "live"
+        )
+        place = Box(home=str(rooms["home"]), workspace=str(rooms["work"]), at="/project")
+        await start_alone(launcher, place, turns)
+        async with AsyncExitStack() as stack:
+            for label, make, where in (
+                ("codex, one server for all", codex, None),
+                ("codex, a box and a server for each turn", codex, place),
+                ("claude, a box and a process for each turn", claude, place),
+            ):
+                agent = make(url, launcher, rooms[make.__name__])
+                stack.push_async_callback(agent.close)
+                await cost(label, agent, where, turns)
+            agent = codex(url, launcher, rooms["codex"])
+            stack.push_async_callback(agent.close)
+            await crowd(agent)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=20)
+    anyio.run(main, parser.parse_args().turns)
