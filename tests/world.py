@@ -56,8 +56,8 @@ class ListedAgent:
                 case Live():
                     watch.live(entry)
                 case Ask():
-                    allowed = await watch.ask(entry)
-                    await watch.saw(Item(kind="answer", text=f"{entry.id}: {allowed}"))
+                    answer = await watch.ask(entry)
+                    await watch.saw(Item(kind="answer", text=f"{entry.id}: {answer.allows}"))
                 case BaseException():
                     raise entry
                 case _:

@@ -131,6 +131,27 @@ steps = [{ signal = "COMPLETE" }]
     assert "make install: allowed" in person.allstop("log", "auto1")
 
 
+def test_f5_a_person_at_the_terminal_answers_a_question(coder):
+    """F5: by the number of an option."""
+    person = coder(
+        """
+[[turn]]
+steps = [
+    { question = "Which one?", options = ["Left", "Right"] },
+    { write = "parser.txt", text = "y" },
+    { signal = "COMPLETE" },
+]
+[[turn]]
+steps = [{ signal = "COMPLETE" }]
+"""
+    )
+
+    said, code = person.at_terminal("auto", "Write a parser", keys=[("2 Right", "2\n")])
+
+    assert code == 0, said
+    assert "user: answers ask-0: Right" in said
+
+
 def test_an_empty_prompt_and_an_unknown_agent_are_refused(coder):
     person = coder()
 

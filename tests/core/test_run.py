@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
 from allstop.core.events import (
@@ -307,7 +307,7 @@ def test_an_answer_is_kept_until_the_move_ends():
     over = folded(STARTED, asked, said(Permit(ask="7", allow=True)), ended(TurnDone(text="")))
 
     assert (waiting.asks, waiting.permits) == ({"7": asked.ask}, {})
-    assert (answered.asks, answered.permits) == ({}, {"7": True})
+    assert (answered.asks, answered.permits) == ({}, {"7": Answer(leave=Leave.ALLOW, by="user")})
     assert (over.asks, over.permits) == ({}, {})
 
 

@@ -19,7 +19,7 @@ class Asker:
     abilities = Abilities(asks=True)
 
     async def take_turn(self, turn, watch):
-        allowed = await watch.ask(ASK)
+        allowed = (await watch.ask(ASK)).allows
         text = f"allowed: {allowed}\n<promise>COMPLETE</promise>"
         return TurnDone(text=text)
 

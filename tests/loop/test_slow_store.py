@@ -178,7 +178,7 @@ async def test_k2_a_late_word_of_an_agent_that_does_not_let_go_is_not_written():
                 await anyio.sleep(20)
                 await watch.opened("late thread")
                 await watch.saw(Item(kind="x", text="late item"))
-                self.allowed = await watch.ask(Ask(id="1", argv=("late",)))
+                self.allowed = (await watch.ask(Ask(id="1", argv=("late",)))).allows
                 await watch.saw(Item(kind="x", text="later item"))
             return TurnDone(text=f"late reply\n{DONE}")
 

@@ -138,7 +138,7 @@ class MoodyAgent:
     async def _asks(self, turn, watch):
         for _ in range(self._chance.choice([1, 1, 3])):
             ask = Ask(id=self._chance.choice("12"), argv=("rm", str(self._chance.random())))
-            allowed = await watch.ask(ask)
+            allowed = (await watch.ask(ask)).allows
             self._hands.was_answered(turn.run, ask, allowed)
             await watch.saw(self._item(f"allowed: {allowed}"))
 

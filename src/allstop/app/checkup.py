@@ -26,7 +26,7 @@ from allstop.settings.model import STANDARD_KEY, Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.core.approvals import Ask
+    from allstop.core.approvals import NOBODY, Answer, Ask
 
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0
@@ -136,8 +136,8 @@ class _Silent:
     async def saw(self, item: Item) -> None:
         pass
 
-    async def ask(self, ask: Ask) -> bool:
-        return False
+    async def ask(self, ask: Ask) -> Answer:
+        return NOBODY
 
 
 async def examine(house: House) -> list[Finding]:

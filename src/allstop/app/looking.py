@@ -14,9 +14,9 @@ from allstop.core.errors import AllstopError
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
+from allstop.core.inbox import needs_person, what_helps
 from allstop.core.run import Pilot, RunState
-from allstop.core.tasks import STALLED, Task
-from allstop.core.tasks import Status as TaskStatus
+from allstop.core.tasks import Task
 from allstop.core.views import RunView, view
 from allstop.pilots import PILOTS
 from allstop.pilots.board import BoardState
@@ -97,7 +97,7 @@ async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | Non
         return None
     run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
     state = run.pilot
-    asking = [task for task in state.board.tasks() if _needs_you(task)]
+    asking = [task for task in state.board.tasks() if needs_person(task)]
     return BoardStatus(
         phase=phase(run, helm, driven=driven).value,
         mode=state.spec.mode.value,
@@ -113,25 +113,6 @@ async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | Non
             for task in asking
         ],
     )
-
-
-def _needs_you(task: Task) -> bool:
-    """A merge waits only for people: for a checkout with changes of theirs."""
-    waits_to_land = task.status is TaskStatus.MERGING and bool(task.note)
-    return task.status in STALLED or task.status is TaskStatus.REVIEW or waits_to_land
-
-
-def what_helps(task: Task) -> str:
-    """What a person can do for a task that can't go on without one."""
-    if task.status is TaskStatus.REVIEW:
-        return f"allstop approve {task.id}"
-    if task.status is TaskStatus.MERGING:
-        return "allstop run"  # once the changes that are in the way are committed
-    if task.asks and task.note.startswith("asks: "):
-        return f'allstop answer {task.id} "…"'
-    if task.asks:
-        return f"allstop log {task.id}"
-    return f"allstop retry {task.id}"
 
 
 async def _view(house: House, head: Head, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:

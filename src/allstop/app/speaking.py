@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.looking import helm_of, record_of
 from allstop.core import run as runs
-from allstop.core.approvals import Ask
-from allstop.core.commands import Command
+from allstop.core.approvals import Ask, answered
+from allstop.core.commands import Answer, Command, Permit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.helm import Hold
-from allstop.core.ids import HELM, root_of
+from allstop.core.ids import HELM, RunId, root_of
 from allstop.engines.saying import say
 from allstop.ports import Entry
 
@@ -23,12 +23,16 @@ class Spoken(NamedTuple):
     driven: bool
 
 
-async def asked_of(house: House, run: str, ask: str | None) -> Ask:
+async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
     """What a run's agent asks and nobody has answered: the one of that name, or the oldest.
+
+    `name` is a run, a task, or both in one as in the inbox: RUN:ASK.
 
     Raises:
         AllstopError: there is no such question.
     """
+    run, named = await _split(house, name)
+    ask = ask or named or None
     recorded = await record_of(house, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
     if not asks:
@@ -40,11 +44,77 @@ async def asked_of(house: House, run: str, ask: str | None) -> Ask:
     return asks[ask]
 
 
+async def _split(house: House, name: str) -> tuple[str, str]:
+    """A run and what it asks, from RUN or RUN:ASK; names of rooms have a colon of their own."""
+    run, _, ask = name.rpartition(":")
+    if not run or (house.has_store and await house.journal.read(RunId(name))):
+        return name, ""
+    return run, ask
+
+
 async def refuse_if_stopped(house: House) -> None:
     """Raises AllstopError while an Allstop for everything is in force."""
     stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
     if stopped or (house.folder / "STOP").exists():
         raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+
+
+def leave_for(ask: Ask, *, session: bool = False) -> Permit:
+    """The command that allows it; with `session`, also the very same again.
+
+    Raises:
+        AllstopError: it can't be allowed so.
+    """
+    if ask.questions:
+        raise AllstopError("this is a question, not a wish", 'answer it: allstop answer RUN "…"')
+    why = _only_once(ask) if session else ""
+    if why:
+        raise AllstopError(f"this can be allowed once only: {why}", "allow it without --session")
+    return Permit(ask=ask.id, allow=True, session=session)
+
+
+def _only_once(ask: Ask) -> str:
+    from allstop.core.allowing.policy import uncoverable
+
+    if ask.kind != "command":
+        return "" if ask.kind == "edit" else "nobody can say what it would be next time"
+    return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
+
+
+async def reply_to(house: House, name: str, texts: tuple[str, ...]) -> Command:
+    """The command that answers what is asked there.
+
+    A tool's questions are answered while the agent waits; what it asked at the end of a turn
+    becomes its next prompt.
+
+    Raises:
+        AllstopError: these are no answers to that.
+    """
+    run, ask = await _split(house, name)
+    recorded = await record_of(house, run)
+    asks = runs.fold(recorded.pilot, recorded.events).asks
+    put = asks.get(ask) if ask else next(iter(asks.values()), None)
+    if put is None and not ask:
+        return Answer(text="\n".join(texts))
+    put = put or await asked_of(house, run, ask)
+    if not put.questions:
+        hint = f"`allstop allow {name}` or `allstop deny {name}`"
+        raise AllstopError(f"{run} wants to know whether it may do something", hint)
+    answers = answered(put, texts)
+    if isinstance(answers, str):
+        raise AllstopError(answers, "one TEXT for each, in their order")
+    return Permit(ask=put.id, allow=True, answers=answers)
+
+
+def typed_reply(ask: Ask, words: str) -> Permit | None:
+    """What a person at the terminal means by a line; None where it is no answer."""
+    if not ask.questions:
+        if words.lower() in ("y", "yes", "n", "no"):
+            return Permit(ask=ask.id, allow=words.lower().startswith("y"))
+        return None
+    texts = tuple(words.split(";")) if len(ask.questions) > 1 else (words,)
+    answers = answered(ask, texts)
+    return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 
 async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:

@@ -12,6 +12,7 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context,
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.core.approvals import Ask
     from allstop.core.auto import AutoState
     from allstop.core.run import RunState
     from allstop.engines.local import LocalEngine
@@ -171,7 +172,8 @@ class _Sitting:
         for ask in self._state.asks.values() if self._state else ():
             if ask.id not in self._told:
                 self._told.add(ask.id)
-                click.echo(f"          allow it? y or n, then Enter   ({ask.id})")
+                for line in _offered(ask):
+                    click.echo(f"          {line}")
 
     async def over(self) -> None:
         import anyio
@@ -200,17 +202,18 @@ class _Sitting:
                     await self._engine.command(self._run, Allstop(), by="Ctrl-C twice")
 
     async def heed_typing(self) -> None:
+        from allstop.app.speaking import typed_reply
         from allstop.cli.room_screen import piped_lines
-        from allstop.core.commands import Allstop, Permit, Say, is_allstop
+        from allstop.core.commands import Allstop, Say, is_allstop
 
         async for line in piped_lines(sys.stdin.fileno()):
             words = line.strip()
-            asks = list(self._state.asks) if self._state else []
+            ask = next(iter(self._state.asks.values()), None) if self._state else None
+            reply = typed_reply(ask, words) if ask else None
             if is_allstop(words):
                 await self._engine.command(self._run, Allstop())
-            elif asks and words.lower() in ("y", "yes", "n", "no"):
-                allow = words.lower().startswith("y")
-                await self._engine.command(self._run, Permit(ask=asks[0], allow=allow))
+            elif reply is not None:
+                await self._engine.command(self._run, reply)
             elif words:
                 await self._engine.command(self._run, Say(text=words))
 
@@ -235,3 +238,19 @@ class _Sitting:
                 return STOPPED
             case _:
                 return FAILED
+
+
+def _offered(ask: Ask) -> list[str]:
+    """What can be typed."""
+    from allstop.core.plain import one_line
+
+    if not ask.questions:
+        return [f"allow it? y or n, then Enter   ({ask.id})"]
+    shown = []
+    for question in ask.questions:
+        shown.append(one_line(question.text, 200))
+        for number, option in enumerate(question.options, 1):
+            meaning = f": {one_line(option.text)}" if option.text else ""
+            shown.append(f"  {number} {one_line(option.label)}{meaning}")
+    several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
+    return [*shown, f"type a number or your own words{several}, then Enter   ({ask.id})"]

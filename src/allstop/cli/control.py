@@ -12,7 +12,8 @@ from allstop.core.plain import one_line, plain
 if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.looking import BoardStatus, Status
-    from allstop.core.commands import Command
+    from allstop.core.approvals import Ask
+    from allstop.core.commands import Command, Permit
     from allstop.core.views import RunView
 
 _MARKS = {
@@ -210,48 +211,67 @@ def tell(context: Context, run_id: str, text: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
-@click.argument("text")
+@click.argument("name", metavar="RUN")
+@click.argument("texts", metavar="TEXT...", nargs=-1, required=True)
 @json_option
 @click.pass_obj
-def answer(context: Context, run_id: str, text: str, as_json: bool) -> None:
-    """Answer what RUN asked."""
-    from allstop.core.commands import Answer
+def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -> None:
+    """Answer what RUN asked: an option by its number or name, or any words.
 
-    _say(context, run_id, Answer(text=text), "has its answer", as_json=as_json)
-
-
-@click.command()
-@click.argument("run_id", metavar="RUN")
-@click.argument("ask", required=False)
-@json_option
-@click.pass_obj
-def allow(context: Context, run_id: str, ask: str | None, as_json: bool) -> None:
-    """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
-    _permit(context, run_id, ask, as_json=as_json, is_allowed=True)
-
-
-@click.command()
-@click.argument("run_id", metavar="RUN")
-@click.argument("ask", required=False)
-@json_option
-@click.pass_obj
-def deny(context: Context, run_id: str, ask: str | None, as_json: bool) -> None:
-    """Don't let the agent of RUN do what it asks to do; it is told so and goes on."""
-    _permit(context, run_id, ask, as_json=as_json, is_allowed=False)
-
-
-def _permit(
-    context: Context, run_id: str, ask: str | None, *, as_json: bool, is_allowed: bool
-) -> None:
-    from allstop.app.speaking import asked_of
-    from allstop.core.commands import Permit
+    RUN is a run, a task, or RUN:ASK as the inbox has it. Several questions that were asked
+    together have one TEXT each.
+    """
+    from allstop.app.speaking import reply_to
 
     with context.house() as house:
-        question = look(lambda: asked_of(house, run_id, ask))
-    words = one_line(question.text or " ".join(question.argv or question.paths), 80)
-    done = f"{'may' if is_allowed else 'may not'} do it: {words}"
-    _say(context, run_id, Permit(ask=question.id, allow=is_allowed), done, as_json=as_json)
+        command = look(lambda: reply_to(house, name, texts))
+    _say(context, name.partition(":")[0], command, "has its answer", as_json=as_json)
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.argument("ask", required=False)
+@click.option("--session", is_flag=True, help="Also the very same again, where the driver knows how to.")  # fmt: skip
+@json_option
+@click.pass_obj
+def allow(context: Context, name: str, ask: str | None, session: bool, as_json: bool) -> None:
+    """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
+    from allstop.app.speaking import leave_for
+
+    asked = _asked(context, name, ask)
+    permit = leave_for(asked, session=session)
+    _answer(context, name, asked, permit, "may do it", as_json=as_json)
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.argument("ask", required=False)
+@click.option("-m", "--message", default="", help="What its agent is told besides.")
+@json_option
+@click.pass_obj
+def deny(context: Context, name: str, ask: str | None, message: str, as_json: bool) -> None:
+    """Don't let the agent of RUN do what it asks to do; it is told so and goes on."""
+    from allstop.core.commands import Permit
+
+    asked = _asked(context, name, ask)
+    permit = Permit(ask=asked.id, allow=False, message=message)
+    _answer(context, name, asked, permit, "may not do it", as_json=as_json)
+
+
+def _asked(context: Context, name: str, ask: str | None) -> Ask:
+    from allstop.app.speaking import asked_of
+
+    with context.house() as house:
+        return look(lambda: asked_of(house, name, ask))
+
+
+def _answer(
+    context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
+) -> None:
+    from allstop.core.approvals import words
+
+    run_id, _, _ = name.partition(":")
+    _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
 
 
 def _say(

@@ -8,6 +8,18 @@ from enum import StrEnum
 from msgspec import Struct
 
 
+class Option(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    label: str
+    text: str = ""  # what it means
+
+
+class Question(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Something a tool wants to know; its options are proposals, any words will do."""
+
+    text: str
+    options: tuple[Option, ...] = ()
+
+
 class Ask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A command an agent wants to run, a file it wants to change, or a question it has."""
 
@@ -23,6 +35,61 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What the policy says of it: a Decision, or nothing where it was not asked."""
     rule: str = ""
     """Which rule said so."""
+    questions: tuple[Question, ...] = ()
+    """Of a question that is answered with words; what is only allowed or denied has none."""
+
+
+class Leave(StrEnum):
+    ALLOW = "allow"
+    SESSION = "session"  # also the very same again, where the driver knows how to
+    DENY = "deny"
+
+
+class Answer(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What an agent is told that asked."""
+
+    leave: Leave
+    answers: tuple[str, ...] = ()  # to its questions, one for each
+    message: str = ""  # for the agent, in anybody's words
+    by: str = ""  # who answered, or which rule
+
+    @property
+    def allows(self) -> bool:
+        return self.leave is not Leave.DENY
+
+    def to(self, questions: int, otherwise: str) -> tuple[str, ...]:
+        """One answer for each question, also where nobody gave one."""
+        given = self.answers[:questions] if self.allows else ()
+        missing = otherwise if self.allows else f"{self.message} {otherwise}".strip()
+        return (*given, *[missing] * (questions - len(given)))
+
+
+NOBODY = Answer(leave=Leave.DENY, by="nobody", message="Nobody is there who could answer.")
+UNANSWERED = Answer(leave=Leave.DENY, by="nobody", message="Nobody answered in time.")
+
+
+def words(ask: Ask) -> str:
+    """What is asked, for people."""
+    return ask.text or " ".join(ask.argv or ask.paths)
+
+
+def answered(ask: Ask, given: tuple[str, ...]) -> tuple[str, ...] | str:
+    """An answer for each question; or why these are none."""
+    asked = len(ask.questions)
+    if len(given) != asked:
+        return f"questions that were asked: {asked}, answers: {len(given)}"
+    if not all(each.strip() for each in given):
+        return "an answer is empty"
+    return tuple(map(_meant, ask.questions, given))
+
+
+def _meant(question: Question, given: str) -> str:
+    """An option by its number or its name, else the words themselves."""
+    said = given.strip()
+    labels = [option.label for option in question.options]
+    if said.isdecimal() and 0 < int(said) <= len(labels):
+        return labels[int(said) - 1]
+    return next((label for label in labels if label.casefold() == said.casefold()), said)
 
 
 class Decision(StrEnum):
@@ -54,6 +121,18 @@ def judge(rules: tuple[Rule, ...], ask: Ask) -> Decision:
     """The strictest of what the policy said and of the rules that match; else ask a person."""
     matching = [rule.decision for rule in rules if ask.argv[: len(rule.prefix)] == rule.prefix]
     return strictest([*matching, *_said(ask)])
+
+
+def ruling(rules: tuple[Rule, ...], ask: Ask) -> Answer | None:
+    """What the rules answer; None where it is for a person."""
+    by = ask.rule or "a rule"
+    match judge(rules, ask):
+        case Decision.ALLOW:
+            return Answer(leave=Leave.ALLOW, by=by)
+        case Decision.DENY:
+            return Answer(leave=Leave.DENY, by=by, message=f"A rule denies this: {by}.")
+        case Decision.ASK:
+            return None
 
 
 def _said(ask: Ask) -> list[Decision]:

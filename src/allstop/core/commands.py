@@ -146,6 +146,9 @@ class Permit(_Command, frozen=True, tag="permit"):
 
     ask: str
     allow: bool
+    session: bool = False  # also the very same again
+    answers: tuple[str, ...] = ()  # to its questions, one for each
+    message: str = ""  # for the agent
 
 
 class Raise(_Command, frozen=True, tag="raise"):

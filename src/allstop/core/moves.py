@@ -210,6 +210,7 @@ class Wait(_Move, frozen=True, tag="wait"):
     reason: str
     until: datetime | None = None
     for_person: bool = False
+    question: str = ""  # what the agent wants to know from a person
 
 
 class Finish(_Move, frozen=True, tag="finish"):

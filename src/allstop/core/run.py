@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import brakes
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.brakes import AtLimit, Grip, Limits, Tally, Verdict
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.events import (
@@ -94,7 +94,8 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     open_move: OpenMove | None = None
     moves: int = 0
     asks: dict[str, Ask] = {}  # waiting for a person
-    permits: dict[str, bool] = {}  # answered by one
+    asked_at: dict[str, datetime] = {}
+    permits: dict[str, Answer] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
     waits: str = ""  # what its parent was told that it waits for
     helm_stops: int = 0  # of which it has been told
@@ -187,10 +188,12 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
             return _move_ended(state, event)
         case ThreadOpened(thread=thread) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, thread=thread))
-        case Asked(ask=ask):
+        case Asked(ask=ask, at=at):
             # an answer is for the question that was asked, not for the next one of that name
             permits = {k: v for k, v in state.permits.items() if k != ask.id}
-            return replace(state, asks={**state.asks, ask.id: ask}, permits=permits)
+            asked_at = {**state.asked_at, ask.id: at}
+            asks = {**state.asks, ask.id: ask}
+            return replace(state, asks=asks, asked_at=asked_at, permits=permits)
         case Waited(reason=reason):
             return replace(state, waits=reason)
         case Stopped(stops=stops):
@@ -221,16 +224,19 @@ def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:
         broke = result.message
     tally = state.tally.plus(used)
-    return replace(state, open_move=None, tally=tally, asks={}, permits={}, broke=broke)
+    return replace(
+        state, open_move=None, tally=tally, asks={}, asked_at={}, permits={}, broke=broke
+    )
 
 
 def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
     if state.closed is not None:
         return state
     match event.command:
-        case Permit(ask=ask, allow=allow):
+        case Permit(ask=ask) as permit:
             waiting = {k: v for k, v in state.asks.items() if k != ask}
-            return replace(state, asks=waiting, permits={**state.permits, ask: allow})
+            answer = _permitted(permit, event.by)
+            return replace(state, asks=waiting, permits={**state.permits, ask: answer})
         case Raise(limits=limits):
             return replace(state, limits=limits, broke="")
         case Resume():
@@ -243,3 +249,13 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
             return replace(state, stops=state.stops + 1)
         case command:
             return replace(state, hold=held(state.hold, command))
+
+
+def _permitted(permit: Permit, by: str) -> Answer:
+    leave = Leave.SESSION if permit.session else Leave.ALLOW
+    return Answer(
+        leave=leave if permit.allow else Leave.DENY,
+        answers=permit.answers,
+        message=permit.message,
+        by=by,
+    )

@@ -271,8 +271,8 @@ def _said(event: Commanded) -> str:
     match event.command:
         case Say(text=text) | Answer(text=text):
             return one_line(text, 200)
-        case Permit(ask=ask, allow=allow):
-            return f"{'allows' if allow else 'denies'} {one_line(ask)}"
+        case Permit() as permit:
+            return _permitted(permit)
         case Raise():
             return "raises the limits"
         case StartSession(session=session):
@@ -282,6 +282,15 @@ def _said(event: Commanded) -> str:
         case command:
             about = getattr(command, "task", "")
             return type(command).__name__.lower() + (f" {one_line(about)}" if about else "")
+
+
+def _permitted(permit: Permit) -> str:
+    verb = "allows" if permit.allow else "denies"
+    if permit.answers:
+        verb = "answers"
+    more = one_line("; ".join(permit.answers) or permit.message, 200)
+    again = " for the session" if permit.session else ""
+    return f"{verb} {one_line(permit.ask)}{again}" + (f": {more}" if more else "")
 
 
 def receipt(halted: Halted) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.approvals import Ask, Decision, judge
+from allstop.core.approvals import NOBODY, UNANSWERED, Answer, Ask, ruling, words
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
@@ -366,30 +366,28 @@ class Drive(Generic[S]):
             items, self._notes = tuple(self._notes), []
             await self.record(lambda now: Noted(at=now, id=move_id, items=items))
 
-    async def ask(self, move_id: MoveId, ask: Ask) -> bool:
+    async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._deck.appraise(ask)
-        decision = judge(self.state.opened.rules, ask)
-        if decision is Decision.ASK:
+        answer = ruling(self.state.opened.rules, ask)
+        if answer is None:
             return await self._ask_a_person(move_id, ask)
-        kind = "allowed" if decision is Decision.ALLOW else "denied"
-        words = ask.text or " ".join(ask.argv or ask.paths)
+        kind = "allowed" if answer.allows else "denied"
         by = f" ({ask.rule})" if ask.rule else ""
-        await self.note(move_id, Item(kind=kind, text=f"{words}{by}"))
-        return decision is Decision.ALLOW
+        await self.note(move_id, Item(kind=kind, text=f"{words(ask)}{by}"))
+        return answer
 
-    async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> bool:
+    async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> Answer:
         """Nobody there, or nobody who answers in time, means no."""
         move = self.state.open_move.move if self.state.open_move else None
         wait_s = move.ask_s if isinstance(move, TakeTurn) else None
-        words = ask.text or " ".join(ask.argv)
         if wait_s == 0:
-            await self.note(move_id, Item(kind="denied", text=f"nobody to ask: {words}"))
-            return False
+            await self.note(move_id, Item(kind="denied", text=f"nobody to ask: {words(ask)}"))
+            return NOBODY
         answered = self._answered[ask.id] = anyio.Event()
         await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
         if not self._is_cut:
             with anyio.move_on_after(wait_s if wait_s is not None else math.inf):
                 await answered.wait()
         if ask.id not in self.state.permits and not self._is_cut:
-            await self.note(move_id, Item(kind="unanswered", text=words))
-        return self.state.permits.get(ask.id, False)
+            await self.note(move_id, Item(kind="unanswered", text=words(ask)))
+        return self.state.permits.get(ask.id, UNANSWERED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask
 from allstop.core.moves import Item
 from allstop.loop.patience import Patience
 from allstop.ports import Live, Watch
@@ -24,7 +24,7 @@ class Heard:
         self.patience.touch()
         await self._watch.saw(item)
 
-    async def ask(self, ask: Ask) -> bool:
+    async def ask(self, ask: Ask) -> Answer:
         self.patience.hold()  # a person's time to think is not the agent's silence
         try:
             return await self._watch.ask(ask)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask
 from allstop.core.events import Event, ThreadOpened
 from allstop.core.ids import MoveId
 from allstop.core.moves import Item
@@ -19,7 +19,7 @@ class Listener(Protocol):
     def show(self, live: Live) -> None: ...
     async def record(self, event_at: Callable[[datetime], Event]) -> None: ...
     async def note(self, move_id: MoveId, item: Item) -> None: ...
-    async def ask(self, move_id: MoveId, ask: Ask) -> bool: ...
+    async def ask(self, move_id: MoveId, ask: Ask) -> Answer: ...
 
 
 class MoveWatch:
@@ -38,5 +38,5 @@ class MoveWatch:
     async def saw(self, item: Item) -> None:
         await self._drive.note(self._move_id, item)
 
-    async def ask(self, ask: Ask) -> bool:
+    async def ask(self, ask: Ask) -> Answer:
         return await self._drive.ask(self._move_id, ask)

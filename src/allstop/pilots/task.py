@@ -129,7 +129,8 @@ class TaskPilot:
                 workspace=spec.task, target=spec.target, onto=spec.onto, stash=state.stash
             )
         if state.said.signal is Signal.PENDING:
-            return Wait(reason=f"asks: {state.said.text}", for_person=True)
+            asks = state.said.text
+            return Wait(reason=f"asks: {asks}", for_person=True, question=asks)
         if state.said.signal is Signal.COMPLETE:
             return _completing(state)
         if state.iteration >= spec.iterations:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import (
     Failed,
@@ -36,8 +36,11 @@ class Watch(Protocol):
 
     async def saw(self, item: Item) -> None: ...
 
-    async def ask(self, ask: Ask) -> bool:
-        """Whether it may do this; waits for a person where no rule decides."""
+    async def ask(self, ask: Ask) -> Answer:
+        """Whether it may do this, or what it wants to know.
+
+        Waits for a person where no rule decides; that nobody is there is an answer, too.
+        """
         ...
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.ids import RunId
 from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone, prompt
 from allstop.ports import Agent, Box, Live, Turn
@@ -40,8 +40,11 @@ Agents = Callable[[Behaviour], Agent]
 class Onlooker:
     """A watch that remembers."""
 
-    def __init__(self, *, allows: bool = False) -> None:
-        self.allows = allows
+    def __init__(
+        self, *, allows: bool = False, answers: tuple[str, ...] = (), message: str = ""
+    ) -> None:
+        leave = Leave.ALLOW if allows else Leave.DENY
+        self.answer = Answer(leave=leave, answers=answers, message=message, by="an onlooker")
         self.lives: list[Live] = []
         self.items: list[Item] = []
         self.asks: list[Ask] = []
@@ -59,9 +62,9 @@ class Onlooker:
     async def saw(self, item: Item) -> None:
         self.items.append(item)
 
-    async def ask(self, ask: Ask) -> bool:
+    async def ask(self, ask: Ask) -> Answer:
         self.asks.append(ask)
-        return self.allows
+        return self.answer
 
 
 def turn(place: Box | None, text: str = "hello", thread: str | None = None) -> Turn:

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 from adapters.claude_code.bench import bash, came_back, replies, write
 from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.asking import NOBODY
-from allstop.core.approvals import Ask
+from allstop.adapters.agents.claude_code.asking import ALONE, WITHOUT
+from allstop.core.approvals import Ask, Option, Question
 from allstop.core.moves import Item, Talk, TurnDone, Usage, part, prompt_of
 from allstop.testing.agents import Onlooker
 from allstop.testing.model_server import Call, Say
@@ -106,17 +106,21 @@ async def test_k10_what_its_own_agents_use_is_counted(bench):
 
 
 async def test_f5_a_question_is_answered(bench):
-    """K10: yes means what is offered first; the person is shown that."""
-    watch = Onlooker(allows=True)
+    """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
+    watch = Onlooker(allows=True, answers=("Right",))
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call, leave=Leave.ALL)
 
     await bench.turn(agent, watch)
 
     (ask,) = watch.asks
-    assert ask.kind == "question"
-    assert ask.text == "Which zebra? (yes means: Left; offered: Left, Right)"
-    assert "Left" in came_back(bench.server.requests[-1])[-1]
+    offered = (
+        Option(label="Left", text="the left one"),
+        Option(label="Right", text="the right one"),
+    )
+    question = Question(text="Which zebra?", options=offered)
+    assert ask == Ask(id=ask.id, kind="question", text=question.text, questions=(question,))
+    assert r"\"Which zebra?\"=\"Right\"" in came_back(bench.server.requests[-1])[-1]
     assert [item.kind for item in watch.items] == ["question", "message"]
 
 
@@ -125,10 +129,22 @@ async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
 
-    result = await bench.turn(agent, Onlooker(allows=False))
+    result = await bench.turn(agent, Onlooker(message="Nobody is there."))
 
     assert result.text == "zebra"
-    assert NOBODY in came_back(bench.server.requests[-1])[-1]
+    assert f"Denied. Nobody is there. {ALONE}" in came_back(bench.server.requests[-1])[-1]
+
+
+async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
+    """F5: the agent reads why, and goes on."""
+    watch = Onlooker(message="Use the target `check` instead.")
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash("make install"))
+
+    result = await bench.turn(agent, watch)
+
+    assert result.text == "zebra"
+    told = came_back(bench.server.requests[-1])[-1]
+    assert f"Denied. Use the target `check` instead. {WITHOUT}" in told
 
 
 async def test_f5_two_things_are_asked_at_once(bench):

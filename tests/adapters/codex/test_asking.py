@@ -5,8 +5,8 @@ import pytest
 
 from adapters.codex.stage import outputs, patch, run, until
 from allstop.adapters.agents.codex import Approvals
-from allstop.adapters.agents.codex.asking import NOBODY
-from allstop.core.approvals import Ask
+from allstop.adapters.agents.codex.asking import ALONE
+from allstop.core.approvals import Answer, Ask, Leave, Option, Question
 from allstop.core.moves import TurnDone
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Call, Say
@@ -46,19 +46,44 @@ async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
     assert (tmp_path / "work" / "a.txt").exists() is allows
 
 
-@pytest.mark.parametrize(("allows", "answer"), [(True, "Red"), (False, NOBODY)])
-async def test_f1_a_question_is_put_and_answered(stage, place, allows, answer):
-    """F1, K18: yes is the first option; where nobody is there, the agent is told so."""
-    call = Call(name="request_user_input", arguments={"questions": [QUESTION]})
+@pytest.mark.parametrize(
+    ("watch", "answers"),
+    [
+        (Onlooker(allows=True, answers=("Blue", "as small as it gets")), ["Blue", "as small as"]),
+        (Onlooker(message="Nobody is there."), [f"Nobody is there. {ALONE}"]),
+        (Onlooker(allows=True), [ALONE]),
+    ],
+)
+async def test_f5_questions_are_put_with_their_options_and_answered(stage, place, watch, answers):
+    """F1, F5, K18: any answer reaches the tool; where nobody is there, the agent is told so."""
+    size = {"id": "size", "header": "Size", "question": "How big?", "options": QUESTION["options"]}
+    call = Call(name="request_user_input", arguments={"questions": [QUESTION, size]})
     server = await stage.model(lambda asked: (outputs(asked) or [Say(calls=(call,))])[-1])
-    watch = Onlooker(allows=allows)
 
     result = await stage.agent(server).take_turn(turn(place), watch)
 
-    assert answer in result.text
+    assert all(answer in result.text for answer in answers), result.text
     (ask,) = watch.asks
-    text = "Which colour?\n- Red: as now\n- Blue: new"
-    assert ask == Ask(id=ask.id, kind="question", text=text)
+    options = (Option(label="Red", text="as now"), Option(label="Blue", text="new"))
+    questions = (
+        Question(text="Which colour?", options=options),
+        Question(text="How big?", options=options),
+    )
+    text = "Which colour?\nHow big?"
+    assert ask == Ask(id=ask.id, kind="question", text=text, questions=questions)
+
+
+async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):
+    """F5, K18: codex asks once for the same command, and again for another."""
+    agent = await stage.agent_that(
+        run("touch one"), run("touch one"), run("touch two"), "ok", approvals=Approvals.UNTRUSTED
+    )
+    watch = Onlooker(allows=True)
+    watch.answer = Answer(leave=Leave.SESSION)
+
+    await agent.take_turn(turn(place), watch)
+
+    assert [ask.text for ask in watch.asks] == ["touch one", "touch two"]
 
 
 async def test_f5_a_command_elsewhere_is_not_the_command_it_seems(stage, place):

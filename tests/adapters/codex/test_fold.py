@@ -11,7 +11,7 @@ from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw
 from allstop.adapters.agents.codex.lines import Lines, LineTooLongError
 from allstop.adapters.agents.codex.messages import Message, read
 from allstop.adapters.agents.spending import Spent
-from allstop.core.approvals import Ask
+from allstop.core.approvals import NOBODY, Ask
 from allstop.ports import Live
 
 TRACES = Path(__file__).with_name("traces")
@@ -73,7 +73,7 @@ def test_f1_what_is_asked_in_a_trace():
                 where = json.loads(bytes(step.params))
                 ask = ask_of(step, fold.begun(where["itemId"]), "/project")
                 asks.append((ask.kind, ask.argv, ask.text, ask.paths))
-                assert answer_to(step, allowed=False) == {"decision": "decline"}
+                assert answer_to(step, NOBODY) == {"decision": "decline"}
 
     assert asks == [
         ("command", ("ls",), "ls", ()),

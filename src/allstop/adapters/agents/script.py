@@ -74,6 +74,13 @@ class AskLeave(_Step, frozen=True):
     ask: str
 
 
+class AskQuestion(_Step, frozen=True):
+    """Ask a person something; say what the answer was."""
+
+    question: str
+    options: tuple[str, ...] = ()
+
+
 class Use(_Step, frozen=True):
     """What the turn used."""
 
@@ -97,6 +104,7 @@ Step: TypeAlias = (
     | Fail
     | RateLimit
     | AskLeave
+    | AskQuestion
     | Use
     | Flood
 )
@@ -112,6 +120,7 @@ _VERBS: Mapping[str, type[Step]] = {
     "fail": Fail,
     "rate_limit": RateLimit,
     "ask": AskLeave,
+    "question": AskQuestion,
     "use": Use,
     "flood": Flood,
 }

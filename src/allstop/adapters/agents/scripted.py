@@ -10,6 +10,7 @@ import anyio.lowlevel
 
 from allstop.adapters.agents.script import (
     AskLeave,
+    AskQuestion,
     Fail,
     Flood,
     Hang,
@@ -25,7 +26,7 @@ from allstop.adapters.agents.script import (
     Use,
     Write,
 )
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Ask, Option, Question
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launch, Launcher, Live, Turn, UnsafeError, Watch
 from allstop.programs import Tail, run_to_end
@@ -132,8 +133,10 @@ class _Performance:
                 return Failed(kind=FailureKind.RATE_LIMITED, retry_at=until, usage=self.usage)
             case AskLeave(ask=command):
                 ask = Ask(id=f"ask-{len(self._words)}", argv=tuple(command.split()), text=command)
-                allowed = await self._watch.ask(ask)
-                self._words.append(f"{command}: {'allowed' if allowed else 'denied'}")
+                answer = await self._watch.ask(ask)
+                self._words.append(f"{command}: {'allowed' if answer.allows else 'denied'}")
+            case AskQuestion(question=question, options=labels):
+                await self._question(question, labels)
             case Use(use=usage):
                 self.usage = usage
             case Flood(flood=size):
@@ -156,6 +159,15 @@ class _Performance:
         place = self._turn.place
         assert place is not None, "this step needs a workspace"
         return Launch(argv=argv, box=place, label=self._turn.run, env=place.env, trusted=trusted)
+
+    async def _question(self, text: str, labels: tuple[str, ...]) -> None:
+        options = tuple(Option(label=label) for label in labels)
+        question = Question(text=text, options=options)
+        name = f"ask-{len(self._words)}"
+        ask = Ask(id=name, kind="question", text=text, questions=(question,))
+        answer = await self._watch.ask(ask)
+        (said,) = answer.to(1, "decided by itself")
+        self._words.append(f"{text}: {said}")
 
     async def _flood(self, size: int) -> None:
         chunk = "x" * 8192

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allstop.adapters.agents.claude_code.messages import ControlRequest
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask, Option, Question
 from allstop.core.plain import one_line
 
 QUESTION = "AskUserQuestion"
 EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 SHOWN_CHARS = 2000
 COMMAND_CHARS = 16_000
-NO = "Denied: nobody allowed this. Do without it, or say what you need and why."
-NOBODY = "Denied: nobody answers questions here. Decide yourself and say what you decided."
+LABEL_CHARS = 200
+MOST_OPTIONS = 20
+WITHOUT = "Do without it, or say what you need and why."
+ALONE = "Decide for yourself, carefully, and say what you decided."
 
 _SHELL = frozenset("$`*?[]{}~!#;&|<>()\n\r\\")
 
@@ -31,18 +33,22 @@ def asked(wanted: ControlRequest) -> Ask:
         text = _edit(name, path, given)
         return Ask(id=wanted.request_id, kind="edit", paths=(path,), text=text)
     if name == QUESTION:
-        return Ask(id=wanted.request_id, kind="question", text=_question(given))
+        return _question(wanted.request_id, given)
     text = f"{name} {json.dumps(given, ensure_ascii=False)}"
     return Ask(id=wanted.request_id, kind="tool", text=text[:SHOWN_CHARS])
 
 
-def answer(wanted: ControlRequest, *, allowed: bool) -> Mapping[str, Any]:
+def answer(wanted: ControlRequest, told: Answer) -> Mapping[str, Any]:
+    """Leave for a session is leave for once: what it proposes to remember is wider than that."""
     given = wanted.request.input
     is_question = wanted.request.tool_name == QUESTION
-    if not allowed:
-        return {"behavior": "deny", "message": NOBODY if is_question else NO}
+    if not told.allows:
+        then = ALONE if is_question else WITHOUT
+        return {"behavior": "deny", "message": f"Denied. {told.message} {then}"}
     if is_question:
-        given = {**given, "answers": {q["question"]: _first(q) for q in _questions(given)}}
+        asked = [each["question"] for each in _questions(given)]
+        answers = dict(zip(asked, told.to(len(asked), ALONE), strict=True))
+        given = {**given, "answers": answers}
     return {"behavior": "allow", "updatedInput": given}
 
 
@@ -62,12 +68,22 @@ def _edit(name: str, path: str, given: Mapping[str, Any]) -> str:
     return f"{name} {one_line(path, 500)}\n{change}"[:SHOWN_CHARS].rstrip()
 
 
-def _question(given: Mapping[str, Any]) -> str:
-    """A person can say yes or no; yes means what is offered first, which is what is advised."""
-    return "\n".join(
-        f"{question['question']} (yes means: {_first(question)}; offered: {_offered(question)})"
-        for question in _questions(given)
-    )[:SHOWN_CHARS]
+def _question(name: str, given: Mapping[str, Any]) -> Ask:
+    questions = tuple(map(_put, _questions(given)))
+    text = "\n".join(question.text for question in questions)
+    return Ask(id=name, kind="question", text=text, questions=questions)
+
+
+def _put(question: Mapping[str, Any]) -> Question:
+    return Question(text=str(question["question"])[:SHOWN_CHARS], options=tuple(_options(question)))
+
+
+def _options(question: Mapping[str, Any]) -> Iterator[Option]:
+    options = question.get("options")
+    for each in options[:MOST_OPTIONS] if isinstance(options, list) else ():
+        if isinstance(each, dict) and each.get("label"):
+            text = str(each.get("description") or "")[:SHOWN_CHARS]
+            yield Option(label=one_line(str(each["label"]), LABEL_CHARS), text=text)
 
 
 def _questions(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -75,17 +91,3 @@ def _questions(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if not isinstance(questions, list):
         return []
     return [each for each in questions if isinstance(each, dict) and each.get("question")]
-
-
-def _first(question: Mapping[str, Any]) -> str:
-    return next(iter(_labels(question)), "yes")
-
-
-def _offered(question: Mapping[str, Any]) -> str:
-    return ", ".join(_labels(question)) or "yes"
-
-
-def _labels(question: Mapping[str, Any]) -> list[str]:
-    options = question.get("options")
-    options = options if isinstance(options, list) else []
-    return [str(each["label"]) for each in options if isinstance(each, dict) and each.get("label")]

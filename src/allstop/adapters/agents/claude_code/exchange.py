@@ -30,12 +30,14 @@ from allstop.adapters.agents.claude_code.telling import (
     Telling,
     Unknown,
 )
+from allstop.core import approvals
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
 from allstop.programs import Tail
 
 ANSWER_WITHIN_S = 10.0
 INTERRUPT_WITHIN_S = 1.0
+FREE = approvals.Answer(leave=approvals.Leave.ALLOW, by="its box")
 
 
 class Exchange:
@@ -128,10 +130,9 @@ class Exchange:
         with anyio.CancelScope() as scope:
             self._asks[wanted.request_id] = scope
             is_question = wanted.request.tool_name == QUESTION
-            allowed = self._leave is Leave.ALL and not is_question
-            allowed = allowed or await self._watch.ask(asked(wanted))
-            told = answer(wanted, allowed=allowed)
-            await self._child.send(orders.permit(wanted.request_id, told))
+            is_free = self._leave is Leave.ALL and not is_question
+            told = FREE if is_free else await self._watch.ask(asked(wanted))
+            await self._child.send(orders.permit(wanted.request_id, answer(wanted, told)))
         self._asks.pop(wanted.request_id, None)
 
     async def _order(self, subtype: str) -> Answer | None:

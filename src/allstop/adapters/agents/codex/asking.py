@@ -10,14 +10,19 @@ from allstop.adapters.agents.codex.commands import argv_of, line_of
 from allstop.adapters.agents.codex.fold import Asked, decoded
 from allstop.adapters.agents.codex.items import changes
 from allstop.adapters.agents.codex.messages import Approval, FileChange, Question, ThreadItem
-from allstop.core.approvals import Ask
-from allstop.core.plain import ending
+from allstop.core import approvals
+from allstop.core.approvals import Answer, Ask, Leave, Option
+from allstop.core.plain import ending, one_line
 
 QUESTION = "item/tool/requestUserInput"
 
 NOT_KNOWN = -32601
 ASK_CHARS = 16_000
-NOBODY = "Nobody is there to answer: decide for yourself, carefully."
+LABEL_CHARS = 200
+MOST_OPTIONS = 20
+ALONE = "Decide for yourself, carefully, and say what you decided."
+
+_DECISIONS = {Leave.ALLOW: "accept", Leave.SESSION: "acceptForSession", Leave.DENY: "decline"}
 
 
 def ask_of(asked: Asked, begun: ThreadItem | None, cwd: str) -> Ask | None:
@@ -35,22 +40,18 @@ def ask_of(asked: Asked, begun: ThreadItem | None, cwd: str) -> Ask | None:
         case "item/fileChange/requestApproval":
             return _edit(name, approval, begun.changes if begun else ())
         case "item/tool/requestUserInput":
-            questions = "\n".join(map(_question, approval.questions))
-            return Ask(id=name, kind="question", text=_text(questions))
+            return _question(name, approval.questions)
         case _:
             return None
 
 
-def answer_to(asked: Asked, *, allowed: bool) -> dict[str, object]:
+def answer_to(asked: Asked, answer: Answer) -> dict[str, object]:
     if asked.method != QUESTION:
-        return {"decision": "accept" if allowed else "decline"}
-    approval = msgspec.json.decode(asked.params, type=Approval)
-    return {
-        "answers": {
-            question.id: {"answers": [_first(question) if allowed else NOBODY]}
-            for question in approval.questions
-        }
-    }
+        return {"decision": _DECISIONS[answer.leave]}
+    questions = msgspec.json.decode(asked.params, type=Approval).questions
+    told = answer.to(len(questions), ALONE)
+    pairs = zip(questions, told, strict=True)
+    return {"answers": {question.id: {"answers": [words]} for question, words in pairs}}
 
 
 def _command(name: str, approval: Approval, cwd: str) -> Ask:
@@ -76,14 +77,17 @@ def _edit(name: str, approval: Approval, changed: tuple[FileChange, ...]) -> Ask
     return Ask(id=name, kind="edit", paths=paths, text=_text(changes(changed), approval.reason))
 
 
-def _question(question: Question) -> str:
-    options = (f"- {option.label}: {option.description}" for option in question.options or ())
-    return "\n".join((question.question, *options))
+def _question(name: str, questions: tuple[Question, ...]) -> Ask:
+    text = _text(*(question.question for question in questions))
+    return Ask(id=name, kind="question", text=text, questions=tuple(map(_put, questions)))
 
 
-def _first(question: Question) -> str:
-    """Yes to a question with options is the first of them: it is the one recommended."""
-    return question.options[0].label if question.options else "yes"
+def _put(question: Question) -> approvals.Question:
+    options = tuple(
+        Option(label=one_line(option.label, LABEL_CHARS), text=_text(option.description))
+        for option in (question.options or ())[:MOST_OPTIONS]
+    )
+    return approvals.Question(text=_text(question.question), options=options)
 
 
 def _text(*parts: str | None) -> str:

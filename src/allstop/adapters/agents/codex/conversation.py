@@ -126,10 +126,10 @@ class Conversation:
         with anyio.CancelScope() as scope:
             self._asking = (asked.id, scope)
             self._let_go()
-            allowed = await self._watch.ask(ask)
+            answer = await self._watch.ask(ask)
         self._asking = None
         if not scope.cancelled_caught:
-            await self._server.answer(asked.id, answer_to(asked, allowed=allowed))
+            await self._server.answer(asked.id, answer_to(asked, answer))
 
     def _hear(self, message: told.Message | None) -> bool:
         steps = self.fold.take(message) if message else ()

@@ -1,0 +1,135 @@
+"""F5, B11, B20: everything that waits for a person is in one list."""
+
+import anyio
+import pytest
+
+from allstop.core import helm as helms
+from allstop.core import run as runs
+from allstop.core.approvals import Ask, Option, Question
+from allstop.core.brakes import AtLimit, Limits
+from allstop.core.commands import AddTasks, Allstop
+from allstop.core.ids import BOARD, HELM
+from allstop.core.inbox import Kind, Sight, inbox
+from allstop.core.moves import Failed, FailureKind
+from allstop.core.tasks import NewTask
+from allstop.pilots import PILOTS
+from allstop.testing.clock import LoopClock
+from boarding import board_spec
+from world import DONE, World, task
+
+RED = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
+COLOUR = Ask(id="q1", kind="question", text=RED.text, questions=(RED,))
+INSTALL = Ask(id="c1", argv=("make", "install"), text="make install")
+
+
+async def found(world, *, driven=True):
+    """What an onlooker finds in the journal."""
+    sights = []
+    for head in await world.journal.heads():
+        events = [record.event for record in await world.journal.read(head.run)]
+        pilot = PILOTS[head.kind]
+        state = runs.fold(pilot, events)
+        idle = head.run == BOARD and not state.pilot.is_braked
+        sights.append(Sight(head.run, pilot, state, events[-1].at, driven, idle))
+    helm = helms.fold([record.event for record in await world.journal.read(HELM)])
+    board = next((each.state.pilot.board for each in sights if each.run == BOARD), None)
+    tasks = board.tasks() if board else ()
+    return inbox(sights, tasks, LoopClock().now(), helm)
+
+
+async def test_f5_what_agents_ask_within_a_turn_waits_with_its_options():
+    """F5: leave and questions, each with its name, the oldest first."""
+    world = World()
+    world.agent("cli", INSTALL, DONE)
+    world.agent("other", COLOUR, DONE)
+    async with world.running() as engine:
+        await engine.open("a", "task", task(), title="One")
+        await anyio.sleep(5)
+        await engine.open("b", "task", task(agents=["other"]))
+        await anyio.sleep(60)
+        leave, question = await found(world)
+
+    assert (leave.id, leave.run, leave.kind, leave.text) == ("a:c1", "a", "leave", "make install")
+    assert (leave.options, leave.do) == (("allow", "session", "deny"), "allstop allow a:c1")
+    assert leave.title == "One"
+    assert (question.id, question.kind, question.text) == ("b:q1", Kind.QUESTION, "Which colour?")
+    assert (question.options, question.questions) == (("Red", "Blue"), (RED,))
+    assert (question.since - leave.since).total_seconds() == pytest.approx(5, abs=0.1)
+
+
+async def test_b11_a_question_at_the_end_of_a_turn_waits():
+    world = World()
+    world.agent("cli", "<promise>PENDING: which one?</promise>", DONE)
+    async with world.running() as engine:
+        await engine.open("a", "task", task())
+        await anyio.sleep(60)
+        (waiting,) = await found(world)
+
+    assert (waiting.kind, waiting.text) == (Kind.PENDING, "which one?")
+    assert waiting.do == 'allstop answer a "…"'
+
+
+async def test_k1_a_limit_that_pauses_waits_for_a_person():
+    """K1: it says which limit."""
+    world = World()
+    world.agent("cli", then=lambda turn: "on we go")
+    async with world.running() as engine:
+        limits = Limits(turns=2, at_limit=AtLimit.PAUSE)
+        await engine.open("a", "task", task(), limits=limits)
+        await anyio.sleep(60)
+        (waiting,) = await found(world)
+
+    assert (waiting.kind, waiting.text) == (Kind.LIMIT, "limit reached: turns: 2 of 2")
+
+
+async def test_b20_a_run_that_nobody_drives_waits_unless_everything_is_stopped():
+    """B20: after an Allstop there is one thing to do, and it is not in the list."""
+    world = World()
+    world.agent("cli", 1000.0)
+    async with world.running() as engine:
+        await engine.open("a", "task", task())
+        await anyio.sleep(5)
+        at_work = await found(world)
+    interrupted = await found(world, driven=False)
+    async with world.running() as engine:
+        await engine.command(HELM, Allstop())
+
+    assert at_work == []
+    assert [(each.kind, each.do) for each in interrupted] == [
+        (Kind.INTERRUPTED, "allstop resume a")
+    ]
+    assert await found(world, driven=False) == []
+
+
+async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
+    """B11, B21: what is asked, what is blocked, what failed, what waits for review."""
+    world = World()
+    answers = {
+        "ask": "<promise>PENDING: which one?</promise>",
+        "blocked": "<promise>BLOCKED: no access</promise>",
+        "broken": Failed(kind=FailureKind.BAD_REQUEST, message="no model"),
+        "good": DONE,
+    }
+    for name, entry in answers.items():
+        world.agent(name, entry)
+    spec = board_spec(slots=4, review="per-task")
+    async with world.running() as engine:
+        await engine.open(BOARD, "board", spec)
+        tasks = tuple(NewTask(id=name, title=name, agent=name) for name in answers)
+        await engine.command(BOARD, AddTasks(tasks=tasks))
+        await anyio.sleep(60)
+        waiting = await found(world)
+
+    assert {each.task: (each.kind, each.do) for each in waiting} == {
+        "ask": (Kind.PENDING, 'allstop answer ask "…"'),
+        "blocked": (Kind.BLOCKED, "allstop retry blocked"),
+        "broken": (Kind.FAILED, "allstop retry broken"),
+        "good": (Kind.REVIEW, "allstop approve good"),
+    }
+    assert len(waiting) == 4
+    assert next(each.options for each in waiting if each.task == "good") == (
+        "approve",
+        "redo",
+        "reject",
+    )
+    assert next(each.text for each in waiting if each.task == "blocked") == "no access"
