@@ -44,8 +44,9 @@ def auto_spec(
     auto = settings.auto
     terms = equipping.terms(house, settings.agents[agent])
     policy = policy or DecisionPolicy(auto.policy.value)
-    decider = auto.decision_agent
-    if policy is DecisionPolicy.MODEL and decider is None:
+    is_model = policy is DecisionPolicy.MODEL
+    decider = AgentName(auto.decision_agent) if auto.decision_agent and is_model else None
+    if is_model and decider is None:
         hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
         raise AllstopError("nobody is named who decides", hint)
     approvals = approvals or auto.approvals
@@ -56,7 +57,8 @@ def auto_spec(
         name=run,
         target=work.target(house),
         policy=policy,
-        decision_agent=AgentName(decider) if decider and policy is DecisionPolicy.MODEL else None,
+        decision_agent=decider,
+        adviser=decider if approvals is Approvals.POLICY else None,
         review=ReviewWhen(auto.review.value),
         min_confidence=auto.min_confidence,
         no_progress_turns=auto.no_progress_turns,

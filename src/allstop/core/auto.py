@@ -37,6 +37,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     target: str = ""
     policy: DecisionPolicy = DecisionPolicy.RULES
     decision_agent: AgentName | None = None
+    adviser: AgentName | None = None  # answers questions of tools, where it is sure enough
     review: ReviewWhen = ReviewWhen.END
     min_confidence: float = 0.6
     no_progress_turns: int = 3

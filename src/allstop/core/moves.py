@@ -132,6 +132,13 @@ class _Move(
     pass
 
 
+class Adviser(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Who answers questions of an agent's tools, where it is sure enough."""
+
+    agent: AgentName
+    min_confidence: float
+
+
 class TakeTurn(_Move, frozen=True, tag="take_turn"):
     agent: AgentName
     prompt: Prompt
@@ -141,6 +148,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     idle_s: float = 600.0
     max_tokens: int | None = None  # most that this turn may use; reserved before it starts
     ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
+    adviser: Adviser | None = None
 
 
 class Protection(StrEnum):

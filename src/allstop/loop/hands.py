@@ -24,6 +24,7 @@ from allstop.core.moves import (
     Usage,
     Work,
 )
+from allstop.loop.advising import Advising
 from allstop.loop.checking import Checking
 from allstop.loop.heard import Heard
 from allstop.loop.patience import Patience, Timekeeper
@@ -145,11 +146,17 @@ class Hands:
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
         )
-        result = await agent.take_turn(turn, watch)
+        advising = self._advising(run, move, watch)
+        result = await agent.take_turn(turn, advising or watch)
+        result = advising.charged(result) if advising else result
         if move.workspace is None:
             return result
         watch.patience.relax()  # the agent's time is over
         return await self._keep(run, move.workspace, result)
+
+    def _advising(self, run: RunId, move: TakeTurn, watch: Heard) -> Advising | None:
+        adviser = self._agents.get(move.adviser.agent) if move.adviser else None
+        return Advising(watch, adviser, run, move) if adviser else None
 
     async def _keep(self, run: RunId, workspace: str, result: TurnDone | Failed) -> Result:
         """What the agent left uncommitted is its work too, also when it failed."""

@@ -33,6 +33,7 @@ from allstop.core.events import (
 from allstop.core.moves import (
     LIMITED,
     OURS,
+    Adviser,
     ChecksDone,
     Failed,
     Finish,
@@ -128,7 +129,14 @@ class AutoPilot:
             idle_s=spec.idle_s,
             max_tokens=spec.max_tokens,
             ask_s=spec.ask_s,
+            adviser=_adviser(spec),
         )
+
+
+def _adviser(spec: AutoSpec) -> Adviser | None:
+    if spec.adviser is None:
+        return None
+    return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
 
 
 def _words(state: AutoState) -> str:
