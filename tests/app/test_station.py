@@ -6,8 +6,10 @@ import pytest
 from allstop.app import board as boards
 from allstop.app import doing, rooms
 from allstop.app.doing import ALL, do
+from allstop.app.inbox import inbox
 from allstop.app.looking import helm_of, record_of, status
 from allstop.app.opening import StartAuto, StartBoard, StartRoom, StartTask
+from allstop.app.speaking import named_in
 from allstop.app.station import station
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
@@ -15,6 +17,7 @@ from allstop.core.ids import BOARD
 from allstop.core.talk import TalkMode
 from allstop.core.tasks import Changes, Status
 from allstop.ports import HeldError
+from allstop.settings.model import Approvals
 from parlours import says, talker, to, until
 
 
@@ -257,3 +260,31 @@ async def test_p7_what_another_process_drives_is_not_driven_twice(house, person)
 
     other.terminate()
     assert "room:default is being driven by process" in refused.value.message
+
+
+async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(house):
+    """F5, B11: in full auto and in a room, whose name has a colon of its own."""
+    here_house = house(
+        coder=['{ ask = "make install" }, ' + writes("made.txt")],
+    )
+    async with station(here_house) as here:
+        auto = await here.open(StartAuto(goal="Install", agent="coder", approvals=Approvals.ASK))
+
+        async def asks():
+            return [each.id for each in await inbox(here_house) if each.kind == "leave"]
+
+        async def asked():
+            return bool(await asks())
+
+        await until(asked, "it to ask")
+        (name,) = await asks()
+        done = await do(here, name, doing.Deny(message="not today"), "web")
+
+        assert done.run == auto
+        assert await named_in(here_house, "room:default:a1") == ("room:default", "a1")
+
+        async def over():
+            return (await state_of(here_house, auto)).closed is not None
+
+        await until(over, "it to end")
+        assert await asks() == []

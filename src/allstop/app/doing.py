@@ -11,7 +11,7 @@ from allstop.app import board as boards
 from allstop.app import rooms
 from allstop.app.cleaning import throw_away
 from allstop.app.crew import chosen
-from allstop.app.speaking import asked_of, speak
+from allstop.app.speaking import asked_of, leave_for, named_in, reply_to, speak
 from allstop.app.stopping import lift
 from allstop.core import commands as say
 from allstop.core.errors import AllstopError
@@ -69,21 +69,23 @@ class Say(_Deed, frozen=True, tag="say"):
 
 
 class Answer(_Deed, frozen=True, tag="answer"):
-    """What an agent wanted to know."""
+    """What an agent wanted to know; with several questions asked together, a text for each."""
 
-    text: Text
+    texts: Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
 class Allow(_Deed, frozen=True, tag="allow"):
     """Let an agent do what it asks to do: the oldest question, or the one that is named."""
 
     ask: str | None = None
+    session: bool = False  # also the very same again
 
 
 class Deny(_Deed, frozen=True, tag="deny"):
     """Don't let it; it is told so and goes on."""
 
     ask: str | None = None
+    message: str = ""
 
 
 class Cancel(_Deed, frozen=True, tag="cancel"):
@@ -274,13 +276,16 @@ async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, 
     match deed:
         case Say(text=text):
             command = say.Say(text=text)
-        case Answer(text=text):
-            command = say.Answer(text=text)
-        case Allow(ask=ask) | Deny(ask=ask):
+        case Answer(texts=texts):
+            command = await reply_to(house, run, texts)
+        case Allow(ask=ask, session=session):
+            command = leave_for(await asked_of(house, run, ask), session=session)
+        case Deny(ask=ask, message=message):
             asked = await asked_of(house, run, ask)
-            command = say.Permit(ask=asked.id, allow=isinstance(deed, Allow))
-    spoken = await speak(house, run, command, by)
-    return Done(run=run, driven=spoken.driven)
+            command = say.Permit(ask=asked.id, allow=False, message=message)
+    name, _ = await named_in(house, run)
+    spoken = await speak(house, name, command, by)
+    return Done(run=name, driven=spoken.driven)
 
 
 # --- the board's ---

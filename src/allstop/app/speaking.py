@@ -31,7 +31,7 @@ async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
     Raises:
         AllstopError: there is no such question.
     """
-    run, named = await _split(house, name)
+    run, named = await named_in(house, name)
     ask = ask or named or None
     recorded = await record_of(house, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
@@ -44,7 +44,7 @@ async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
     return asks[ask]
 
 
-async def _split(house: House, name: str) -> tuple[str, str]:
+async def named_in(house: House, name: str) -> tuple[str, str]:
     """A run and what it asks, from RUN or RUN:ASK; names of rooms have a colon of their own."""
     run, _, ask = name.rpartition(":")
     if not run or (house.has_store and await house.journal.read(RunId(name))):
@@ -90,7 +90,7 @@ async def reply_to(house: House, name: str, texts: tuple[str, ...]) -> Command:
     Raises:
         AllstopError: these are no answers to that.
     """
-    run, ask = await _split(house, name)
+    run, ask = await named_in(house, name)
     recorded = await record_of(house, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
     put = asks.get(ask) if ask else next(iter(asks.values()), None)

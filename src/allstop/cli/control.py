@@ -221,11 +221,12 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
     RUN is a run, a task, or RUN:ASK as the inbox has it. Several questions that were asked
     together have one TEXT each.
     """
-    from allstop.app.speaking import reply_to
+    from allstop.app.speaking import named_in, reply_to
 
     with context.house() as house:
         command = look(lambda: reply_to(house, name, texts))
-    _say(context, name.partition(":")[0], command, "has its answer", as_json=as_json)
+        run_id, _ = look(lambda: named_in(house, name))
+    _say(context, run_id, command, "has its answer", as_json=as_json)
 
 
 @click.command()
@@ -268,9 +269,11 @@ def _asked(context: Context, name: str, ask: str | None) -> Ask:
 def _answer(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
+    from allstop.app.speaking import named_in
     from allstop.core.approvals import words
 
-    run_id, _, _ = name.partition(":")
+    with context.house() as house:
+        run_id, _ = look(lambda: named_in(house, name))
     _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
 
 
