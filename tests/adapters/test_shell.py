@@ -253,3 +253,46 @@ def test_k18_a_rule_of_ones_own_decides_on_parsed_words():
     assert said("'cargo' \"test\" -q | tail -5", policy) is Decision.ALLOW
     assert said("cargo test $X", policy) is Decision.ASK
     assert said("cargo test && rm x", policy) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wc -l src/app/*.py",
+        "ls packages/*/package.json",
+        "sort ./*.md",
+        "head -5 src/*.test.ts",
+        'echo "exit: $?"',
+        "git show HEAD:src/a.py",
+        "git log -L1,5:src/a.py",
+        "git diff -- ':!package-lock.json'",
+    ],
+)
+def test_k18_files_of_a_named_folder_and_an_exit_code_are_known_well_enough(text):
+    assert said(text) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uniq src/*.py",  # the second file would be written
+        "sed -n src/*.py x",  # the first file would be a script
+        "wc -l *.py",  # a file can be called --files0-from=x.py
+        "cat secrets/*.json",
+        "cat keys/*",
+        "cat keys/*/id_rsa",
+        "ls .*/x.py",
+        "cat src/*/../../x.py",
+        "src/*.sh",
+        "sort -o src/*.py",
+        'echo "$?$HOME"',
+        "echo $((1 + $?))",
+        "git show HEAD:.env",
+        "git show :0:.env",
+        "git show main:./config/.env.production",
+        "git log -L1,5:.env",
+        "git log -p -- ':(glob)**/.env'",
+    ],
+)
+def test_k18_what_a_pattern_or_a_colon_could_hide_is_asked_about(text):
+    assert said(text) is not Decision.ALLOW

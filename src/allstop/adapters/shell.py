@@ -30,6 +30,16 @@ _REVISION = re.compile(
 )
 _PATTERN_OPTION = re.compile(r"--(?:include|exclude|exclude-dir)=[\w.*?/-]+", re.ASCII)
 """A glob here can only become more of the same option."""
+_TEXTS = (
+    "c cc cpp cs css go h hpp html java js jsx kt md mjs php py pyi rb rs rst scss sh sql svelte swift"
+    " ts tsx vue"
+).replace(" ", "|")
+_STEP = r"(?![.-])[\w@+.-]+"
+_GLOB = re.compile(
+    rf"(?:\./|(?:\./)?{_STEP}/)(?:(?:{_STEP}|\*)/)*(?:{_STEP}|\*[\w.-]*\.(?:{_TEXTS}))", re.ASCII
+)
+"""Files of folders that are named, so that none can look like an option or be hidden: each is a
+text of a kind that holds no secrets, or has a whole name."""
 _IN_DOUBLE_QUOTES = re.compile(
     r"""(?:[^\\$`!"]|\\(?![\n!])[\s\S]|\$(?=[)|]|\Z)|!(?=[ =]|\Z))*""",
 )
@@ -39,6 +49,7 @@ _ESCAPED_IN_QUOTES = re.compile(r'\\([\\$`"])')
 _INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
 _JOINTS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
+_EXIT_CODE = "$?"
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
@@ -151,18 +162,24 @@ class _Reading:
         self._refuse(f"{kind.replace('_', ' ')} is not literal" if node.is_named else f"has {kind}")
         return node.children
 
-    def _add(self, words: tuple[str, ...], *, is_cut: bool) -> list[Node]:
-        self._commands.append(Simple(words=words, after=self._joint, is_cut=is_cut))
+    def _add(
+        self, words: tuple[str, ...], *, is_cut: bool, globs: tuple[int, ...] = ()
+    ) -> list[Node]:
+        command = Simple(words=words, after=self._joint, is_cut=is_cut, globs=globs)
+        self._commands.append(command)
         self._joint = ";"
         return []
 
     def _word(self, node: Node) -> str | None:
         """A word ends where a shell ends it; the grammar splits some that are one."""
         follows = self._source[node.end_byte : node.end_byte + 1]
-        return _literal(node) if follows in _AFTER_A_WORD else None
+        if follows not in _AFTER_A_WORD:
+            return None
+        return _text(node) if _is_glob(node) else _literal(node)
 
     def _command(self, node: Node) -> list[Node]:
         words: list[str] = []
+        globs: list[int] = []
         further: list[Node] = []
         end, is_cut = node.start_byte, False
         for child in node.children:
@@ -179,9 +196,11 @@ class _Reading:
                 further.append(named)
             is_cut = is_cut or word is None
             if word is not None and not is_cut:
+                if words and _is_glob(named):
+                    globs.append(len(words))
                 words.append(word)
         if words:
-            self._add(tuple(words), is_cut=is_cut)
+            self._add(tuple(words), is_cut=is_cut, globs=tuple(globs))
         for inner in further:
             self._seen_to = min(self._seen_to, inner.start_byte)
         return further
@@ -227,12 +246,30 @@ def _literal(node: Node) -> str | None:
             return _unquoted(text)
         case "raw_string":
             return text[1:-1]
-        case "string" if all(child.type in _STRING_PARTS for child in node.children):
-            return _double_quoted(text[1:-1])
+        case "string" if all(_is_plain(child) for child in node.children):
+            return _double_quoted(_with_exit_code(node)[1:-1])
         case "concatenation":
             return _joined(node, text)
         case _:
             return None
+
+
+def _is_plain(part: Node) -> bool:
+    """Of a string: text, or a number that nobody can choose."""
+    return part.type in _STRING_PARTS or _text(part) == _EXIT_CODE
+
+
+def _with_exit_code(node: Node) -> str:
+    """A string's text with a number in the place of each exit code."""
+    text, start = node.text or b"", node.start_byte
+    for part in reversed(node.children):
+        if _text(part) == _EXIT_CODE:
+            text = text[: part.start_byte - start] + b"0" + text[part.end_byte - start :]
+    return text.decode("utf-8", "replace")
+
+
+def _is_glob(node: Node) -> bool:
+    return node.type == "word" and "*" in _text(node) and bool(_GLOB.fullmatch(_text(node)))
 
 
 def _unquoted(text: str) -> str | None:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 LONGEST_BYTES = 4096
 MOST_COMMANDS = 20
@@ -19,6 +20,23 @@ class Simple(Struct, frozen=True, gc=False, kw_only=True):
     """What joins it to the command before it: "|", "&&", "||" or ";"."""
     is_cut: bool = False
     """Further words are not literal, so nobody knows them."""
+    globs: tuple[int, ...] = ()
+    """Which of the words stand for the files of a folder, as many as there are."""
+
+    def readings(self) -> tuple[Simple, ...]:
+        """With one, two and three files for each: a program may take the second for something else."""
+        if not self.globs:
+            return (self,)
+        return tuple(
+            replace(self, words=self._with(files), globs=()) for files in ("a", "ab", "abc")
+        )
+
+    def _with(self, files: str) -> tuple[str, ...]:
+        found: list[str] = []
+        for place, word in enumerate(self.words):
+            is_glob = place in self.globs
+            found += [word.replace("*", file) for file in files] if is_glob else [word]
+        return tuple(found)
 
 
 class Redirect(Struct, frozen=True, gc=False, kw_only=True):

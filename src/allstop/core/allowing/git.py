@@ -40,7 +40,7 @@ _REFS = (
     " --no-merged[=rev] --points-at[=rev] --color[=text] --column[=text] --no-column --ignore-case"
 )
 _FILTERS = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_LOG = Shape(options=f"{_DIFF}{_WALK}{_PRETTY} -L=text", operands="rev*")
+_LOG = Shape(options=f"{_DIFF}{_WALK}{_PRETTY} -L=lines", operands="rev*")
 
 SUBCOMMANDS: Mapping[str, Shape] = {
     "status": Shape(

@@ -11,6 +11,8 @@ LONGEST_SCRIPT = 400
 
 _NUMBER = re.compile(r"[-+]?\d{1,12}(?:\.\d{1,6})?[A-Za-z%]{0,3}")
 _NAME = re.compile(r"(?!.*\.\.)[\w.+/@-]+")
+_MAGIC = re.compile(r"^(?:\([a-z,:]*\)|[!^/])+")
+"""How git's patterns of paths begin."""
 _SIGNATURE = re.compile(r"%[<>|+ -]*G|signature")
 
 Kind = Callable[[str, Where], str]
@@ -43,10 +45,20 @@ def _archive(value: str, where: Where) -> str:
 
 
 def _revision(value: str, where: Where) -> str:
-    """Of git: it may be a path as well, so it stays inside like one."""
+    """Of git: it may be a path as well, so it stays inside like one; so does a path after a colon."""
     if ":" in value and ".." in re.split("[:/]", value):
         return f"{value} may lead outside the workspace"
-    return "" if value.startswith(":") else readable(value, where)
+    before, colon, path = value.rpartition(":")
+    if not colon:
+        return readable(value, where)
+    path = _MAGIC.sub("", path)
+    return (readable(path, where) if path else "") or (readable(before, where) if before else "")
+
+
+def _lines(value: str, where: Where) -> str:
+    """Of git's -L: 1,5:FILE or :NAME:FILE."""
+    _, _, path = value.rpartition(":")
+    return readable(path, where)
 
 
 def _plus(value: str, where: Where) -> str:
@@ -115,6 +127,7 @@ _KINDS: Mapping[str, Kind] = {
     "place": _place,
     "archive": _archive,
     "rev": _revision,
+    "lines": _lines,
     "name": _name,
     "format": _format,
     "key": _key,

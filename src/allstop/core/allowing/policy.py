@@ -75,7 +75,8 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
     for place, command in enumerate(line.commands):
         if command.after not in ("&&", "|"):
             where = everywhere
-        yield from _of_command(policy, command, where)
+        for reading in command.readings():
+            yield from _of_command(policy, reading, where)
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _moved(command, where, following)
         everywhere = _either(everywhere, where)
