@@ -13,7 +13,7 @@ from allstop.core import run as runs
 from allstop.core.board import Board
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskCommand
-from allstop.core.errors import AllstopError
+from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM
 from allstop.core.run import RunState
@@ -197,5 +197,5 @@ async def find(house: House, task_id: str) -> Task:
     task = board.get(task_id)
     if task is None:
         hint = "`allstop list` shows what there is" if board.added else 'allstop add "TITLE"'
-        raise AllstopError(f"there is no task {task_id!r}", hint)
+        raise NotFoundError(f"there is no task {task_id!r}", hint)
     return task

@@ -80,6 +80,21 @@ class House:
         for name in ("loaded", "checkout"):
             self.__dict__.pop(name, None)
 
+    def renew_settings(self) -> str:
+        """Read them again; if they are wrong the last good ones stay, and it says why."""
+        from allstop.settings import SettingsError
+
+        before = self.__dict__.pop("loaded", None)
+        self.__dict__.pop("checkout", None)
+        try:
+            self.loaded  # noqa: B018 - reading it is what is wanted
+        except (SettingsError, AllstopError) as error:
+            if before is None:
+                raise
+            self.__dict__["loaded"] = before
+            return str(error)
+        return ""
+
     @property
     def settings(self) -> Settings:
         return self.loaded.settings

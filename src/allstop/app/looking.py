@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from msgspec import Struct
 from allstop.app.phases import phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.errors import AllstopError
+from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
@@ -138,7 +139,8 @@ async def record_of(house: House, run: str) -> Recorded:
     if not records and house.has_store and (task := await _task(house, run)):
         records = await house.journal.read(_run_of(task))
     if not records or run == HELM:
-        raise AllstopError(f"there is no run {run!r}", await _known(house))
+        heads = await house.journal.heads() if house.has_store else []
+        raise no_such_run(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
     if opened.kind not in PILOTS:
@@ -167,11 +169,11 @@ def _run_of(task: Task) -> RunId:
     return task.attempts[-1].run
 
 
-async def _known(house: House) -> str:
-    heads = await house.journal.heads() if house.has_store else []
-    if not heads:
-        return 'no run has been started here yet: allstop run "PROMPT"'
-    return "runs here: " + ", ".join(head.run for head in heads[-RECENT:])
+def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
+    hint = 'no run has been started here yet: allstop run "PROMPT"'
+    if known:
+        hint = "runs here: " + ", ".join(known[-RECENT:])
+    return NotFoundError(f"there is no run {run!r}", hint)
 
 
 def others_at_work(house: House) -> dict[int, Holder]:

@@ -29,6 +29,7 @@ COMMANDS = {
     "import": ("tasks", "Put the tasks of a file on the board."),
     "export": ("tasks", "All tasks as text: json, markdown or csv."),
     "run": ("work", "Work on the board's tasks, or on a PROMPT, until nothing is ready."),
+    "up": ("up", "Open the control room in the browser."),
     "room": ("room", 'Let agents talk about a GOAL; type to join in, "Allstop" ends it.'),
     "auto": ("auto", "Keep an agent going on a PROMPT, decision by decision; merge at the end."),
     "approve": ("people", "Merge work that waits for review."),

@@ -10,3 +10,7 @@ class AllstopError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class NotFoundError(AllstopError):
+    """What was named is not there."""

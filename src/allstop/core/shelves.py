@@ -81,6 +81,15 @@ class Shelf(Generic[K, V]):
             cases[number] = tuple(case)
         return Shelf(tuple(cases), size)
 
+    def differing(self, older: Shelf[K, V]) -> Iterator[K]:
+        """The keys whose values are others than they were; what is shared is not looked at."""
+        for case, was in zip(self._cases, older._cases, strict=True):
+            if case is was:
+                continue
+            for drawer, before in zip(case, was, strict=True):
+                if drawer is not before:
+                    yield from (key for key in drawer if drawer[key] is not before.get(key))
+
 
 class Row(Generic[C]):
     """Values in their order, each at most once."""

@@ -25,6 +25,13 @@ class Record(NamedTuple):
     event: Event
 
 
+class Placed(NamedTuple):
+    """A record and its place among those of all runs."""
+
+    pos: int
+    record: Record
+
+
 class Cursor(Struct, frozen=True, gc=False):
     """How far someone has read a run, and the helm."""
 
@@ -106,6 +113,17 @@ class Journal(Protocol):
         ...
 
     async def read(self, run: RunId, after: int = 0) -> Sequence[Record]: ...
+
+    async def written(self, after: int, most: int) -> Sequence[Placed]:
+        """What was written to all runs, the helm too, in the order in which it became durable.
+
+        Places grow, and none is given twice; whoever remembers one can go on from there later.
+        """
+        ...
+
+    async def last_place(self) -> int:
+        """Of the newest record; 0 while there is none."""
+        ...
 
     async def heads(self) -> Sequence[Head]:
         """Every run but the helm, oldest first."""

@@ -182,6 +182,26 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_is_reachable,
     ),
     Sensitive(
+        key=("server", "hosts"),
+        why="lets the control room be called by further names",
+        needs_trust=_adds,
+    ),
+    Sensitive(
+        key=("server", "behind_proxy"),
+        why="lets the control room be reached without TLS of its own",
+        needs_trust=_always,
+    ),
+    Sensitive(
+        key=("server", "tls_cert"),
+        why="decides by which certificate the control room is known",
+        needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("server", "tls_key"),
+        why="decides by which certificate the control room is known",
+        needs_trust=_differs,
+    ),
+    Sensitive(
         key=("store", "url"),
         why="keeps everything that happens in a database you didn't choose",
         needs_trust=_differs,

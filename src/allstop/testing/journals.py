@@ -43,6 +43,21 @@ class JournalContract:
         assert [r.seq for r in await journal.read(B)] == [1, 2]
         assert list(await journal.read(RunId("c"))) == []
 
+    async def test_all_runs_are_read_together_in_the_order_they_were_written(
+        self, journal: Journal
+    ) -> None:
+        await journal.append(Entry(A, OPENED), Entry(B, OPENED))
+        await journal.append(Entry(HELM, STOPPED))
+        await journal.append(Entry(A, PAUSED))
+
+        placed = await journal.written(after=0, most=10)
+
+        assert [(r.run, r.seq) for _, r in placed] == [(A, 1), (B, 1), (HELM, 1), (A, 2)]
+        assert [pos for pos, _ in placed] == sorted({pos for pos, _ in placed})
+        assert list(await journal.written(after=placed[1].pos, most=1)) == [placed[2]]
+        assert list(await journal.written(after=placed[-1].pos, most=10)) == []
+        assert await journal.last_place() == placed[-1].pos
+
     async def test_heads_tell_what_there_is_without_the_helm(self, journal: Journal) -> None:
         await journal.append(Entry(HELM, STOPPED))
         await journal.append(Entry(A, OPENED), Entry(A, PAUSED), Entry(B, OPENED))

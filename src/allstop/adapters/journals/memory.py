@@ -10,12 +10,13 @@ import anyio.lowlevel
 
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import HELM, RunId, WriteId
-from allstop.ports import Cursor, Ear, Entry, Head, HeldError, Holder, Record, StaleError
+from allstop.ports import Cursor, Ear, Entry, Head, HeldError, Holder, Placed, Record, StaleError
 
 
 class MemoryJournal:
     def __init__(self) -> None:
         self._records: dict[RunId, list[Record]] = {}
+        self._all: list[Record] = []
         self._writes: set[WriteId] = set()
         self._ears: list[Ear] = []
         self._claimed: set[RunId] = set()
@@ -35,12 +36,20 @@ class MemoryJournal:
             number = self._last(entry.run) + 1
             record = Record(entry.run, number, entry.event)
             self._records.setdefault(entry.run, []).append(record)
+            self._all.append(record)
         for run in dict.fromkeys(entry.run for entry in entries):
             for ear in self._ears:
                 ear(run, self._last(run))
 
     async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
         return tuple(self._records.get(run, ())[after:])
+
+    async def written(self, after: int, most: int) -> Sequence[Placed]:
+        records = self._all[after : after + most]
+        return [Placed(pos, record) for pos, record in enumerate(records, start=after + 1)]
+
+    async def last_place(self) -> int:
+        return len(self._all)
 
     async def heads(self) -> Sequence[Head]:
         return [_head(records) for run, records in self._records.items() if run != HELM]

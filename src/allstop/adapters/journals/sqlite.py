@@ -29,6 +29,7 @@ from allstop.ports import (
     Entry,
     Head,
     Holder,
+    Placed,
     Record,
     StoreBrokenError,
     StoreBusyError,
@@ -142,6 +143,20 @@ class SqliteJournal:
             (run, after),
         )
         return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
+
+    async def written(self, after: int, most: int) -> Sequence[Placed]:
+        rows = self._query(
+            "select e.pos, r.run, e.seq, e.event from events e join runs r on r.id = e.run"
+            " where e.pos > ? order by e.pos limit ?",
+            (after, most),
+        )
+        return [
+            Placed(pos, Record(RunId(run), seq, self._event(RunId(run), seq, event)))
+            for pos, run, seq, event in rows
+        ]
+
+    async def last_place(self) -> int:
+        return self._last_pos()
 
     async def heads(self) -> Sequence[Head]:
         rows = self._query(

@@ -72,6 +72,16 @@ class Server(Table, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 for any that is free.")] = (
         7373
     )
+    hosts: Annotated[
+        tuple[Text, ...], Meta(description="Further names it is called by, as behind a proxy.")
+    ] = ()
+    tls_cert: Annotated[
+        Text | None, Meta(description="A certificate file: other machines need TLS or a proxy.")
+    ] = None
+    tls_key: Annotated[Text | None, Meta(description="The certificate's private key file.")] = None
+    behind_proxy: Annotated[
+        bool, Meta(description="A proxy of yours in front of it does TLS; it must pass Host on.")
+    ] = False
 
 
 class Notify(Table, frozen=True, kw_only=True):

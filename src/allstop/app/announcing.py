@@ -1,0 +1,83 @@
+"""Where the control room of a house is, for whoever looks into its folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from allstop.core.errors import AllstopError
+
+NAME = "server.json"
+
+
+class Address(Struct, frozen=True, kw_only=True):
+    url: str
+    pid: int
+
+
+class RunningError(AllstopError):
+    """There is a control room here already."""
+
+    def __init__(self, address: Address | None) -> None:
+        where = f"at {address.url} (process {address.pid})" if address else "and is just starting"
+        super().__init__(
+            f"a control room is open {where}", "`allstop up` there, or end it with Ctrl-C first"
+        )
+        self.address = address
+
+
+@contextmanager
+def room_for_one(folder: Path) -> Iterator[Announcement]:
+    """Only one process at a time has a house's control room; the kernel sees to it.
+
+    Raises:
+        RunningError: another has it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunningError(_read(fd)) from None
+        os.ftruncate(fd, 0)
+        yield Announcement(fd)
+        os.ftruncate(fd, 0)
+    finally:
+        os.close(fd)
+
+
+class Announcement:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def say(self, url: str) -> None:
+        os.pwrite(self._fd, msgspec.json.encode(Address(url=url, pid=os.getpid())), 0)
+
+
+def control_room(folder: Path) -> Address | None:
+    """Where it is, if there is one now."""
+    try:
+        fd = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(fd)
+    finally:
+        os.close(fd)
+    return None
+
+
+def _read(fd: int) -> Address | None:
+    try:
+        return msgspec.json.decode(os.pread(fd, 4096, 0), type=Address)
+    except msgspec.DecodeError:
+        return None

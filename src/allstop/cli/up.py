@@ -1,0 +1,71 @@
+"""The control room: a server and the loops in one process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, run
+
+if TYPE_CHECKING:
+    from allstop.app.announcing import Address
+    from allstop.app.house import House
+    from allstop.server.serving import Ready
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="Else [server] port; 0 takes any that is free."
+)
+@click.option("--open/--no-open", "opens", default=False, help="Open it in the browser.")
+@click.pass_obj
+def up(context: Context, port: int | None, opens: bool) -> None:
+    """Open the control room for this repository. Ctrl-C ends it; what was under way can go on.
+
+    Where one is open already, it prints a new link to it.
+    """
+    from allstop.app.announcing import RunningError
+
+    with context.house({} if port is None else {"server.port": port}) as house:
+        try:
+            run(lambda: _serve(house, opens=opens))
+        except RunningError as error:
+            if error.address is None or port is not None:
+                raise
+            _greet(error.address.url, _link(house, error.address), opens=opens)
+
+
+async def _serve(house: House, *, opens: bool) -> None:
+    from allstop.server.serving import serve
+
+    def tell_ready(ready: Ready) -> None:
+        _greet(ready.url, ready.link, opens=opens)
+        click.echo("Ctrl-C ends it.")
+
+    await serve(house, click.echo, tell_ready)
+
+
+def _greet(url: str, link: str, *, opens: bool) -> None:
+    click.echo(f"The control room is open at {url}")
+    click.echo(f"This link lets a browser in, once: {link}")
+    if opens and click.launch(link) != 0:
+        click.echo("No browser could be opened: use the link.")
+
+
+def _link(house: House, address: Address) -> str:
+    """A new one, from the control room that is open."""
+    import httpx2
+
+    from allstop.server.keys import Token
+
+    token = Token(house.folder / "token").text
+    answer = httpx2.post(
+        f"{address.url}/api/v1/keys",
+        json={},
+        headers={"authorization": f"Bearer {token}"},
+        trust_env=False,
+        timeout=10,
+    )
+    answer.raise_for_status()
+    return address.url + str(answer.json()["path"])

@@ -1,0 +1,92 @@
+"""Which views are others than what was last said of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from allstop.app import overview
+from allstop.app.phases import phase
+from allstop.core.board import Board
+from allstop.core.ids import BOARD, HELM, RunId
+from allstop.core.run import RunState
+from allstop.ports import Record
+from allstop.server.reading import auto_view, hold_view
+from allstop.server.shapes import BoardState, Reset
+
+if TYPE_CHECKING:
+    from allstop.app.watching import Watcher
+    from allstop.pilots.board import BoardState as Pilot
+
+MOST_TASKS = 500
+"""When more of them change at once, everybody had better look at the board again."""
+
+
+class Changed(NamedTuple):
+    kind: str
+    run: str
+    value: object
+
+
+class Changes:
+    """Notes who may have changed; says it when that is true."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._suspects: dict[RunId, None] = {}
+        self._said: dict[tuple[str, str], object] = {}
+        self._board: Board | None = None
+
+    async def begin(self) -> None:
+        """What is there now is known to who comes now."""
+        board = await self._watcher.board()
+        self._board = board.pilot.board if board else Board()
+        self._said["hold", ""] = hold_view(self._watcher.helm)
+
+    def note(self, record: Record) -> None:
+        self._suspects[record.run] = None
+        if record.run == HELM:
+            self.suspect_all()
+
+    def suspect_all(self) -> None:
+        """Every run that is not over: the helm has moved, or somebody may drive no longer."""
+        self._suspects |= {head.run: None for head in self._watcher.heads if not head.closed}
+
+    async def found(self) -> AsyncIterator[Changed]:
+        suspects, self._suspects = self._suspects, {}
+        for each in self._news("hold", "", hold_view(self._watcher.helm)):
+            yield each
+        for run in suspects:
+            if not self._watcher.kind(run):
+                continue
+            for each in self._news("run", run, await self._watcher.view(run)):
+                yield each
+            auto = auto_view(run, await self._watcher.run(run))
+            for each in self._news("auto", run, auto) if auto else ():
+                yield each
+        if BOARD in suspects and (board := await self._watcher.board()):
+            for each in self._of_board(board):
+                yield each
+
+    def _news(self, kind: str, run: str, value: object) -> Iterator[Changed]:
+        if self._said.get((kind, run)) != value:
+            self._said[kind, run] = value
+            yield Changed(kind, run, value)
+
+    def _of_board(self, run: RunState[Pilot]) -> Iterator[Changed]:
+        state, helm = run.pilot, self._watcher.helm
+        driven = self._watcher.is_driven(BOARD)
+        short = BoardState(
+            phase=phase(run, helm, driven=driven).value,
+            mode=state.spec.mode.value,
+            counts={status.value: count for status, count in state.board.counts.items() if count},
+        )
+        yield from self._news("board", BOARD, short)
+        before, self._board = self._board or Board(), state.board
+        names = list(state.board.nodes.differing(before.nodes))
+        if len(names) > MOST_TASKS:
+            yield Changed("reset", "", Reset(lost=False))
+            return
+        for name in names:
+            view = overview.view(state.board, state.board[name], helm)
+            yield Changed("task", BOARD, view)

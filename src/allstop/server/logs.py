@@ -1,0 +1,41 @@
+"""The server's own log: a file that does not grow without end, and has no secrets in it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from allstop.settings.redaction import scrubbed
+
+LARGEST = 1024 * 1024
+NAMES = ("allstop", "uvicorn")
+
+
+class _Scrubbed(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return scrubbed(super().format(record))
+
+
+@contextmanager
+def logging_to(path: Path) -> Iterator[None]:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = RotatingFileHandler(
+        path, maxBytes=LARGEST, backupCount=2, encoding="utf-8", errors="backslashreplace"
+    )
+    handler.setFormatter(_Scrubbed("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    os.chmod(path, 0o600)  # noqa: PTH101 - it is open already
+    loggers = [logging.getLogger(name) for name in NAMES]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,159 @@
+"""The description of the API, made from the table of routes and from the types they use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from allstop import __version__
+from allstop.app.overview import TaskView
+from allstop.core.room_views import RoomEvent
+from allstop.core.views import RunView
+from allstop.server import asked, shapes
+from allstop.server.routes import BASE, CHANGING, READING, Change, Route
+
+Document = dict[str, Any]
+
+STREAM: dict[str, Any] = {
+    "log": shapes.LogEvent,
+    "run": RunView,
+    "board": shapes.BoardState,
+    "task": TaskView,
+    "room": RoomEvent,
+    "auto": shapes.AutoView,
+    "hold": shapes.HoldView,
+    "inbox": shapes.InboxCount,
+    "live": shapes.LiveText,
+    "reset": shapes.Reset,
+}
+"""What the stream says, by the name of the event."""
+
+_REFERENCE = "#/components/schemas/{name}"
+
+
+def document() -> Document:
+    routes: list[Route | Change] = [*READING, *CHANGING]
+    types: list[Any] = [shapes.Refused, *STREAM.values()]
+    types += [route.answers for route in routes]
+    types += [route.body for route in routes if isinstance(route, Change)]
+    schemas, components = msgspec.json.schema_components(
+        types, schema_hook=_anything, ref_template=_REFERENCE
+    )
+    by_type = dict(zip(map(str, types), schemas, strict=True))
+    paths: Document = {}
+    for route in routes:
+        paths.setdefault(BASE + route.path, {})[_method(route)] = _operation(route, by_type)
+    paths[f"{BASE}/stream"] = {"get": _stream(by_type)}
+    paths["/metrics"] = {"get": _metrics()}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Allstop",
+            "version": __version__,
+            "description": "What the control room is made of. A run's id may have slashes in it.",
+        },
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _anything(kind: type) -> Document:
+    if kind is not object:
+        raise NotImplementedError
+    return {"description": "Any JSON."}
+
+
+def _method(route: Route | Change) -> str:
+    return "post" if isinstance(route, Change) else route.method.lower()
+
+
+def _operation(route: Route | Change, schemas: dict[str, Any]) -> Document:
+    operation: Document = {
+        "operationId": _name(route),
+        "summary": route.summary,
+        "parameters": _parameters(route.path, route.takes),
+        "responses": {
+            "200": _said("What was asked for.", schemas[str(route.answers)]),
+            "default": _said("What is wrong, and what helps.", schemas[str(shapes.Refused)]),
+        },
+    }
+    if isinstance(route, Change):
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schemas[str(route.body)]}},
+        }
+    return operation
+
+
+def _name(route: Route | Change) -> str:
+    verb = "post" if isinstance(route, Change) else "get"
+    words = re.findall(r"[a-z]+", route.path)
+    return "_".join([verb, *words])
+
+
+def _said(description: str, schema: object) -> Document:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _parameters(path: str, takes: type[asked.Nothing]) -> list[Document]:
+    _, components = msgspec.json.schema_components([takes])
+    schema = components[takes.__name__]
+    return [
+        {
+            "name": name,
+            "in": "path" if f"{{{name}}}" in path else "query",
+            "required": name in schema["required"],
+            "description": field.pop("description", ""),
+            "schema": field,
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _stream(schemas: dict[str, Any]) -> Document:
+    one_of = [
+        {
+            "type": "object",
+            "required": ["event", "data"],
+            "properties": {"event": {"const": name}, "data": schemas[str(kind)]},
+        }
+        for name, kind in STREAM.items()
+    ]
+    after = {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "Go on after this one; a browser sends it by itself.",
+    }
+    return {
+        "operationId": "get_stream",
+        "summary": "What happens, as it happens. Nothing is lost over a reconnect.",
+        "parameters": [*_parameters("/stream", asked.Stream), after],
+        "responses": {
+            "200": {
+                "description": "Server-sent events; `data` is JSON by the name of the event.",
+                "content": {"text/event-stream": {"schema": {"oneOf": one_of}}},
+            },
+            "default": _said("What is wrong, and what helps.", schemas[str(shapes.Refused)]),
+        },
+    }
+
+
+def _metrics() -> Document:
+    return {
+        "operationId": "get_metrics",
+        "summary": "Numbers for Prometheus.",
+        "responses": {
+            "200": {
+                "description": "Text.",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            }
+        },
+    }

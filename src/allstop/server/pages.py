@@ -1,0 +1,88 @@
+"""The page and its files, as the build left them; and what is said where there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+import allstop
+
+FOLDER = Path(allstop.__file__).parent / "_web"
+
+_KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+_HASHED = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
+_KEPT = "private, max-age=31536000, immutable"
+
+_PLAIN = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Allstop</title><h1>{title}</h1>{text}
+"""
+
+LOG_IN = _PLAIN.format(
+    title="You are not let in yet",
+    text="<p>Run <code>allstop up --open</code> in the repository: it opens this page with a key "
+    "that works once. There is nothing to type here.</p>",
+)
+NOT_BUILT = _PLAIN.format(
+    title="The page is not built",
+    text="<p>This installation has no control room. Everything it does can be done in the "
+    "terminal: see <code>allstop --help</code>. The API is at <code>/api/v1</code>.</p>",
+)
+
+
+class File(NamedTuple):
+    path: Path
+    kind: str
+    cache: str
+    zipped: Path | None
+
+
+def files_in(folder: Path) -> dict[str, File]:
+    """Every file that is served, by its address: nothing else can be asked for."""
+    found = {}
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not path.is_file() or path.suffix not in _KINDS:
+            continue
+        zipped = path.with_name(f"{path.name}.gz")
+        cache = _KEPT if _HASHED.fullmatch(path.name) else "no-store"
+        found[f"/{name}"] = File(
+            path, _KINDS[path.suffix], cache, zipped if zipped.is_file() else None
+        )
+    return found
+
+
+def page(files: Mapping[str, File], request: Request) -> Response | None:
+    """The file of an address, or the page itself, which has addresses of its own; else None."""
+    path = request.scope["path"]
+    file = files.get(path)
+    if file is None and "." not in path.rpartition("/")[2]:
+        file = files.get("/index.html")
+        if file is None:
+            return HTMLResponse(NOT_BUILT, headers={"cache-control": "no-store"})
+    return _answer(file, request) if file else None
+
+
+def _answer(file: File, request: Request) -> Response:
+    headers = {"cache-control": file.cache, "content-type": file.kind}
+    if file.zipped and "gzip" in request.headers.get("accept-encoding", ""):
+        headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}
+        return Response(file.zipped.read_bytes(), headers=headers)
+    return Response(file.path.read_bytes(), headers=headers)

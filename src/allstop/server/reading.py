@@ -1,0 +1,231 @@
+"""What can be looked at of runs, rooms and agents. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from allstop import __version__
+from allstop.app.checkup import look_at_agents
+from allstop.app.rooms import run_of, thread_of
+from allstop.core import receipts as all_receipts
+from allstop.core.auto import AutoState
+from allstop.core.auto_views import decisions, run_plan
+from allstop.core.errors import NotFoundError
+from allstop.core.following import Followed, FollowedRoom
+from allstop.core.helm import Helm
+from allstop.core.ids import BOARD, HELM, RunId, child_of
+from allstop.core.talking import RoomState, Session, rounds
+from allstop.core.views import lines
+from allstop.ports import Head, Holder, Record
+from allstop.server import asked, shapes
+from allstop.server.desk import Desk
+from allstop.settings import describe_origin, rows
+
+
+async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
+    root = desk.house.root
+    return shapes.Health(
+        version=__version__,
+        repository=root.name if root else "",
+        hold=desk.watcher.helm.hold.value,
+        settings_problem=desk.settings.problem,
+    )
+
+
+async def hold(desk: Desk, _: asked.Nothing) -> shapes.HoldView:
+    return hold_view(desk.watcher.helm)
+
+
+def hold_view(helm: Helm) -> shapes.HoldView:
+    return shapes.HoldView(hold=helm.hold.value, since=helm.since, by=helm.by, stops=helm.stops)
+
+
+# --- runs ---
+
+
+async def runs(desk: Desk, given: asked.Runs) -> shapes.RunList:
+    heads = iter(reversed(desk.watcher.heads))
+    if given.before:
+        heads = itertools.dropwhile(lambda head: head.run != given.before, heads)
+        if next(heads, None) is None:
+            raise NotFoundError(f"there is no run {given.before!r}")
+    fitting = [head for head in heads if _fits(head, given)]
+    shown = [await desk.watcher.view(head.run) for head in fitting[: given.limit]]
+    return shapes.RunList(runs=shown, more=len(fitting) > given.limit)
+
+
+def _fits(head: Head, given: asked.Runs) -> bool:
+    if head.run == BOARD or (given.open and head.closed):
+        return False
+    return given.kind in ("", head.kind)
+
+
+async def run_named(desk: Desk, name: str) -> RunId:
+    """A run, or a task's latest one.
+
+    Raises:
+        NotFoundError: there is neither.
+    """
+    board = None if desk.watcher.kind(RunId(name)) else await desk.watcher.board()
+    task = board.pilot.board.get(name) if board else None
+    if task is None:
+        return RunId(name)
+    if task.open:
+        return child_of(BOARD, task.open)
+    if not task.attempts:
+        raise NotFoundError(f"{name} has not been started yet", f"`allstop run {name}` starts it")
+    return task.attempts[-1].run
+
+
+async def run(desk: Desk, given: asked.OneRun) -> shapes.RunDetail:
+    name = await run_named(desk, given.run)
+    followed = await desk.watcher.run(name)
+    below = [head.run for head in desk.watcher.heads if head.parent == name]
+    return shapes.RunDetail(
+        run=await desk.watcher.view(name),
+        seq=followed.seq,
+        asks=list(followed.state.asks.values()),
+        children=[await desk.watcher.view(child) for child in below[-asked.PAGE :]],
+        auto=auto_view(name, followed),
+    )
+
+
+def auto_view(run: RunId, followed: Followed) -> shapes.AutoView | None:
+    state = followed.state.pilot
+    if not isinstance(state, AutoState):
+        return None
+    return shapes.AutoView(
+        run=run,
+        plan=run_plan(state),
+        agent_plan=state.plan,
+        turns=state.turns,
+        paused=state.paused,
+        decisions=len(state.decisions),
+    )
+
+
+async def run_events(desk: Desk, given: asked.RunEvents) -> shapes.RecordList:
+    name = HELM if given.run == HELM else await run_named(desk, given.run)
+    if name != HELM:
+        await desk.watcher.run(name)
+    records = await desk.house.journal.read(name, after=given.after)
+    shown = [_recorded(record) for record in records[: given.limit]]
+    return shapes.RecordList(events=shown, more=len(records) > given.limit)
+
+
+def _recorded(record: Record) -> shapes.Recorded:
+    event: dict[str, Any] = msgspec.to_builtins(record.event)
+    return shapes.Recorded(
+        run=record.run,
+        seq=record.seq,
+        at=record.event.at,
+        type=event["event"],
+        lines=[f"{line.mark} {line.text}" for line in lines(record.event)],
+        event=event,
+    )
+
+
+async def receipts(desk: Desk, given: asked.OneRun) -> shapes.ReceiptList:
+    name = await run_named(desk, given.run)
+    followed = await desk.watcher.run(name)
+    events = [record.event for record in await desk.house.journal.read(name)]
+    is_auto = followed.state.opened.kind == "auto"
+    return shapes.ReceiptList(
+        run=name,
+        receipts=all_receipts.receipts(followed.pilot, events),
+        decisions=decisions(followed.pilot, events) if is_auto else [],
+    )
+
+
+# --- rooms ---
+
+
+async def rooms(desk: Desk, _: asked.Nothing) -> shapes.RoomList:
+    found = [head.run for head in reversed(desk.watcher.heads) if head.kind == "room"]
+    return shapes.RoomList(rooms=[await _room(desk, run) for run in found[: asked.PAGE]])
+
+
+async def _room(desk: Desk, run: RunId) -> shapes.RoomSummary:
+    state: RoomState = (await desk.watcher.run(run)).state.pilot
+    return shapes.RoomSummary(
+        thread=thread_of(run) or "",
+        run=await desk.watcher.view(run),
+        session=_session(state.session) if state.session else None,
+        last=state.last,
+    )
+
+
+def _session(session: Session) -> shapes.SessionView:
+    return shapes.SessionView(
+        id=session.spec.id,
+        mode=session.spec.mode.value,
+        goal=session.spec.goal,
+        agents=list(session.agents),
+        speaker=session.speaker,
+        round=session.round,
+        max_rounds=rounds(session.spec),
+        turns=session.turns,
+        tokens=session.tokens,
+        cost_usd=session.cost_microusd / 1e6,
+        waits_for=session.waits_for,
+    )
+
+
+async def room_events(desk: Desk, given: asked.RoomEvents) -> shapes.RoomEvents:
+    room = await desk.watcher.run(run_of(given.thread))
+    assert isinstance(room, FollowedRoom), "a thread's run is a room"
+    found = room.told_after(given.after)
+    return shapes.RoomEvents(
+        thread=given.thread, events=found[: given.limit], more=len(found) > given.limit
+    )
+
+
+# --- the rest ---
+
+
+async def agents(desk: Desk, _: asked.Nothing) -> shapes.AgentList:
+    return shapes.AgentList(agents=look_at_agents(desk.house))
+
+
+async def settings(desk: Desk, _: asked.Nothing) -> shapes.SettingList:
+    loaded = desk.house.loaded
+    shown = [
+        shapes.SettingRow(
+            key=row.key,
+            value=row.value,
+            default=None if row.default is msgspec.UNSET else row.default,
+            origin=describe_origin(row.origin),
+            description=row.description,
+        )
+        for row in rows(loaded)
+    ]
+    return shapes.SettingList(
+        settings=shown, notes=list(loaded.notes), problem=desk.settings.problem
+    )
+
+
+async def machines(desk: Desk, _: asked.Nothing) -> shapes.MachineList:
+    by_host: dict[str, dict[int, tuple[Holder, list[RunId]]]] = {socket.gethostname(): {}}
+    for run, holder in desk.watcher.holders().items():
+        if holder is not None:
+            by_host.setdefault(holder.host, {}).setdefault(holder.pid, (holder, []))[1].append(run)
+    return shapes.MachineList(
+        machines=[
+            shapes.Machine(name=host, processes=list(_processes(host, found.values())))
+            for host, found in by_host.items()
+        ]
+    )
+
+
+def _processes(host: str, found: Iterable[tuple[Holder, list[RunId]]]) -> Iterator[shapes.Process]:
+    for holder, held in found:
+        here = holder.pid == os.getpid() and host == socket.gethostname()
+        yield shapes.Process(
+            pid=holder.pid, command=holder.command, since=holder.since, runs=held, here=here
+        )

@@ -1,0 +1,83 @@
+"""What can be looked at of the board and its tasks."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+
+from allstop.app import overview
+from allstop.app.diffing import diff_of
+from allstop.app.phases import Phase, phase
+from allstop.core.board import Board
+from allstop.core.errors import NotFoundError
+from allstop.core.ids import BOARD
+from allstop.core.specs import Mode
+from allstop.core.statistics import Statistics, statistics
+from allstop.core.tasks import Task
+from allstop.server import asked, shapes
+from allstop.server.desk import Desk
+
+
+async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
+    run = await desk.watcher.board()
+    if run is None:
+        return shapes.BoardPage(
+            phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
+        )
+    state, helm = run.pilot, desk.watcher.helm
+    fitting = (task for task in state.board.tasks() if _fits(task, given))
+    page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
+    return shapes.BoardPage(
+        phase=phase(run, helm, driven=desk.watcher.is_driven(BOARD)).value,
+        mode=state.spec.mode.value,
+        counts={status.value: count for status, count in state.board.counts.items() if count},
+        tasks=[overview.view(state.board, task, helm) for task in page[: given.limit]],
+        more=len(page) > given.limit,
+    )
+
+
+def _fits(task: Task, given: asked.Tasks) -> bool:
+    return given.status in ("", task.status) and given.operation in ("", task.operation)
+
+
+async def task(desk: Desk, given: asked.OneTask) -> overview.TaskView:
+    whole, found = await _task(desk, given.task)
+    return overview.view(whole, found, desk.watcher.helm)
+
+
+async def _task(desk: Desk, name: str) -> tuple[Board, Task]:
+    run = await desk.watcher.board()
+    found = run.pilot.board.get(name) if run else None
+    if run is None or found is None:
+        raise NotFoundError(f"there is no task {name!r}", "`allstop list` shows what there is")
+    return run.pilot.board, found
+
+
+async def diff(desk: Desk, given: asked.OneTask) -> shapes.Diff:
+    _, found = await _task(desk, given.task)
+    changed = await diff_of(desk.house, found)
+    return shapes.Diff(
+        task=found.id,
+        base=changed.base,
+        tip=changed.tip,
+        files=[
+            shapes.ChangedFile(
+                path=file.path, change=file.change, added=file.added, removed=file.removed
+            )
+            for file in changed.files
+        ],
+        patch=changed.patch,
+        cut=changed.cut,
+    )
+
+
+async def stats(desk: Desk, given: asked.Stats) -> Statistics:
+    run = await desk.watcher.board()
+    if run is None:
+        return Statistics()
+    now = desk.house.clock.now()
+    since = run.opened.at
+    if given.hours:
+        since = max(since, now - timedelta(hours=given.hours))
+    state = run.pilot
+    return statistics(state.board.tasks(), since, now, merged=state.merged, resolved=state.resolved)

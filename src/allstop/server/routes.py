@@ -1,0 +1,66 @@
+"""Every address of the API: the one table that requests are answered by and described from."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from allstop.app.overview import TaskView
+from allstop.app.stopping import Stopped
+from allstop.core.statistics import Statistics
+from allstop.server import asked, changing, reading, reading_board, shapes
+from allstop.server.desk import Desk
+
+BASE = "/api/v1"
+
+
+class Route(NamedTuple):
+    method: str
+    path: str  # after BASE; what stands in braces is a field of `takes`
+    summary: str
+    takes: type[asked.Nothing]
+    answers: Any  # the type of its answer
+    do: Callable[[Desk, Any], Awaitable[Any]]
+
+
+class Change(NamedTuple):
+    path: str
+    summary: str
+    takes: type[asked.Nothing]
+    body: Any  # the type of what is sent
+    answers: Any
+    do: Callable[[Desk, Any, Any], Awaitable[Any]]
+
+
+def _get(
+    path: str,
+    summary: str,
+    takes: type[asked.Nothing],
+    answers: Any,
+    do: Callable[[Desk, Any], Awaitable[Any]],
+) -> Route:
+    return Route("GET", path, summary, takes, answers, do)
+
+
+READING = (
+    _get("/healthz", "That it is there, and what it serves.", asked.Nothing, shapes.Health, reading.health),
+    _get("/hold", "What has been said to all runs at once.", asked.Nothing, shapes.HoldView, reading.hold),
+    _get("/runs", "Runs, the newest first.", asked.Runs, shapes.RunList, reading.runs),
+    _get("/runs/{run}/events", "The record of a run.", asked.RunEvents, shapes.RecordList, reading.run_events),
+    _get("/runs/{run}", "Where a run stands, and what is below it.", asked.OneRun, shapes.RunDetail, reading.run),
+    _get("/receipts/{run}", "Every decision of a run, and why.", asked.OneRun, shapes.ReceiptList, reading.receipts),
+    _get("/board", "The board and its tasks.", asked.Tasks, shapes.BoardPage, reading_board.board),
+    _get("/tasks/{task}/diff", "What a task's work changes.", asked.OneTask, shapes.Diff, reading_board.diff),
+    _get("/tasks/{task}", "Everything known of a task.", asked.OneTask, TaskView, reading_board.task),
+    _get("/stats", "What the board has done, in numbers.", asked.Stats, Statistics, reading_board.stats),
+    _get("/rooms", "Every room, the newest first.", asked.Nothing, shapes.RoomList, reading.rooms),
+    _get("/rooms/{thread}/events", "What was said in a room.", asked.RoomEvents, shapes.RoomEvents, reading.room_events),
+    _get("/agents", "The configured agents, and whether they are ready.", asked.Nothing, shapes.AgentList, reading.agents),
+    _get("/settings", "Every setting in force and where it comes from.", asked.Nothing, shapes.SettingList, reading.settings),
+    _get("/machines", "Who drives runs of this store.", asked.Nothing, shapes.MachineList, reading.machines),
+)  # fmt: skip
+
+CHANGING = (
+    Change("/allstop", "Everything ends now.", asked.Nothing, changing.StopOrder, Stopped, changing.allstop),
+    Change("/keys", "A link that lets a browser in, once.", asked.Nothing, changing.NoOrder, shapes.Link, changing.new_link),
+)  # fmt: skip

@@ -1,0 +1,240 @@
+"""What the server says, as JSON: answers, and the events of the stream. Names are the contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from allstop.app.checkup import AgentFinding
+from allstop.app.overview import TaskView
+from allstop.core.approvals import Ask
+from allstop.core.auto_views import DecisionReceipt, RunPlan
+from allstop.core.ids import RunId
+from allstop.core.receipts import Receipt
+from allstop.core.room_views import RoomEvent
+from allstop.core.talking import Summary
+from allstop.core.views import RunView
+
+
+class _Shape(Struct, frozen=True, kw_only=True):
+    pass
+
+
+# --- answers ---
+
+
+class Problem(_Shape, frozen=True):
+    code: str
+    message: str
+    hint: str
+
+
+class Refused(_Shape, frozen=True):
+    """What every answer that is not a success says."""
+
+    error: Problem
+
+
+class Health(_Shape, frozen=True):
+    version: str
+    repository: str  # its name, not its place
+    hold: str
+    settings_problem: str  # why a changed allstop.toml is not in force; "" if it is
+
+
+class HoldView(_Shape, frozen=True):
+    """What has been said to all runs at once."""
+
+    hold: str  # running, paused, frozen, stopped
+    since: datetime | None
+    by: str
+    stops: int  # how often everything was stopped
+
+
+class RunList(_Shape, frozen=True):
+    runs: list[RunView]  # the newest first
+    more: bool  # there are older ones
+
+
+class AutoView(_Shape, frozen=True):
+    """A thread of Full Auto: its plan, and the agent's own."""
+
+    run: RunId
+    plan: RunPlan
+    agent_plan: str
+    turns: int
+    paused: str
+    decisions: int
+
+
+class RunDetail(_Shape, frozen=True):
+    run: RunView
+    seq: int  # of its newest event
+    asks: list[Ask]  # what its agent wants to know or to do
+    children: list[RunView]
+    auto: AutoView | None
+
+
+class LogEvent(_Shape, frozen=True):
+    """One event of a record, with the line that a log has for it."""
+
+    run: RunId
+    seq: int
+    at: datetime
+    type: str
+    mark: str
+    text: str
+
+
+class Recorded(_Shape, frozen=True):
+    run: RunId
+    seq: int
+    at: datetime
+    type: str
+    lines: list[str]
+    event: dict[str, object]  # the whole of it
+
+
+class RecordList(_Shape, frozen=True):
+    events: list[Recorded]
+    more: bool  # there are later ones; ask again with after = the last seq
+
+
+class BoardPage(_Shape, frozen=True):
+    phase: str
+    mode: str
+    counts: dict[str, int]
+    tasks: list[TaskView]  # oldest first
+    more: bool  # there are further ones; ask again with after = how many came so far
+
+
+class ChangedFile(_Shape, frozen=True):
+    path: str
+    change: str  # added, changed, removed, renamed
+    added: int | None  # lines; null where it is no text
+    removed: int | None
+
+
+class Diff(_Shape, frozen=True):
+    """What a task's work changes, against where it began."""
+
+    task: str
+    base: str
+    tip: str
+    files: list[ChangedFile]
+    patch: str
+    cut: bool  # the patch is longer than what is shown
+
+
+class SessionView(_Shape, frozen=True):
+    """The session that is under way in a room."""
+
+    id: str
+    mode: str
+    goal: str
+    agents: list[str]
+    speaker: str
+    round: int
+    max_rounds: int | None
+    turns: int
+    tokens: int
+    cost_usd: float
+    waits_for: str
+
+
+class RoomSummary(_Shape, frozen=True):
+    thread: str
+    run: RunView
+    session: SessionView | None
+    last: Summary | None  # the latest session that is over
+
+
+class RoomList(_Shape, frozen=True):
+    rooms: list[RoomSummary]
+
+
+class RoomEvents(_Shape, frozen=True):
+    thread: str
+    events: list[RoomEvent]
+    more: bool
+
+
+class AgentList(_Shape, frozen=True):
+    agents: list[AgentFinding]
+
+
+class SettingRow(_Shape, frozen=True):
+    key: str
+    value: object
+    default: object
+    origin: str
+    description: str
+
+
+class SettingList(_Shape, frozen=True):
+    settings: list[SettingRow]
+    notes: list[str]
+    problem: str  # why a changed allstop.toml is not in force; "" if it is
+
+
+class Process(_Shape, frozen=True):
+    """A process that drives runs of this store."""
+
+    pid: int
+    command: str
+    since: datetime
+    runs: list[RunId]
+    here: bool  # it is this server
+
+
+class Machine(_Shape, frozen=True):
+    name: str
+    processes: list[Process]
+
+
+class MachineList(_Shape, frozen=True):
+    machines: list[Machine]
+
+
+class ReceiptList(_Shape, frozen=True):
+    run: RunId
+    receipts: list[Receipt]
+    decisions: list[DecisionReceipt]  # of Full Auto
+
+
+class Opened(_Shape, frozen=True):
+    run: RunId
+
+
+class Link(_Shape, frozen=True):
+    path: str  # after the server's address
+
+
+# --- events of the stream that are not answers too ---
+
+
+class BoardState(_Shape, frozen=True):
+    """The board without its tasks."""
+
+    phase: str
+    mode: str
+    counts: dict[str, int]
+
+
+class InboxCount(_Shape, frozen=True):
+    count: int
+
+
+class LiveText(_Shape, frozen=True):
+    """Words as they come in. They are never sent again: the log has what became of them."""
+
+    run: RunId
+    kind: str
+    text: str
+
+
+class Reset(_Shape, frozen=True):
+    """Views may have changed unseen: fetch them again. With `lost`, the log too."""
+
+    lost: bool

@@ -1,0 +1,148 @@
+"""What is behind the door: the API by its table, the stream, the numbers, and the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from allstop.core.errors import AllstopError
+from allstop.server import answers, asked, metrics, openapi, pages
+from allstop.server.desk import Desk
+from allstop.server.door import Refusal
+from allstop.server.frames import Wish, read_place
+from allstop.server.listening import Listener
+from allstop.server.routes import BASE, CHANGING, READING, Change, Route
+from allstop.settings import SettingsError
+
+MOST_LISTENERS = 1000
+
+_NOWHERE = Refusal(404, "not_found", "there is nothing here", f"{BASE}/openapi.json says what is")
+_SEE = f"{BASE}/openapi.json says what is expected"
+
+
+class _Entry(NamedTuple):
+    address: re.Pattern[str]
+    route: Route | Change
+
+    @property
+    def method(self) -> str:
+        return "POST" if isinstance(self.route, Change) else self.route.method
+
+
+def _entry(route: Route | Change) -> _Entry:
+    """A run's name may have slashes in it; nothing else may."""
+    parts = re.split(r"\{(\w+)\}", BASE + route.path)
+    pattern = "".join(
+        re.escape(part) if number % 2 == 0 else f"(?P<{part}>{'.+' if part == 'run' else '[^/]+'})"
+        for number, part in enumerate(parts)
+    )
+    return _Entry(re.compile(pattern), route)
+
+
+ENTRIES = tuple(_entry(route) for route in (*READING, *CHANGING))
+
+
+class Site:
+    def __init__(self, desk: Desk, files: Mapping[str, pages.File]) -> None:
+        self._desk = desk
+        self._files = files
+        self._document = msgspec.json.encode(openapi.document())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            answer = await self._answer(request)
+        except ClientDisconnect:
+            return
+        except (AllstopError, SettingsError) as error:
+            answer = answers.refused(answers.trouble(error))
+        except msgspec.ValidationError as error:
+            answer = answers.refused(Refusal(422, "invalid", str(error), _SEE))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            answer = answers.refused(Refusal(400, "not_json", f"this is no JSON: {error}", _SEE))
+        await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.scope["path"]
+        fitting = [(entry, found) for entry in ENTRIES if (found := entry.address.fullmatch(path))]
+        method = "GET" if request.method == "HEAD" else request.method
+        for entry, found in fitting:
+            if entry.method == method:
+                return await self._routed(request, entry.route, found.groupdict())
+        if fitting:
+            used = " and ".join(sorted({entry.method for entry, _ in fitting}))
+            return answers.refused(Refusal(405, "method_not_allowed", f"this takes {used}"))
+        return await self._other(request, path, method)
+
+    async def _other(self, request: Request, path: str, method: str) -> Response:
+        if method != "GET":
+            known = path in _OTHERS or not path.startswith("/api/")
+            wrong = Refusal(405, "method_not_allowed", "this can only be read")
+            return answers.refused(wrong if known else _NOWHERE)
+        match path:
+            case "/api/v1/openapi.json":
+                return Response(self._document, media_type="application/json")
+            case "/api/v1/stream":
+                return self._stream(request)
+            case "/metrics":
+                await self._desk.watcher.catch_up()
+                return PlainTextResponse(await metrics.text(self._desk))
+            case _ if path.startswith("/api/"):
+                return answers.refused(_NOWHERE)
+            case _:
+                return pages.page(self._files, request) or answers.refused(_NOWHERE)
+
+    async def _routed(
+        self, request: Request, route: Route | Change, named: Mapping[str, str]
+    ) -> Response:
+        given = _given(request, route.takes, named)
+        if isinstance(route, Change):
+            body = msgspec.json.decode(await request.body() or b"{}", type=route.body)
+            return answers.json(await route.do(self._desk, given, body))
+        await self._desk.watcher.catch_up()
+        return answers.json(await route.do(self._desk, given))
+
+    def _stream(self, request: Request) -> Response:
+        given = _given(request, asked.Stream, {})
+        if self._desk.hub.listeners >= MOST_LISTENERS:
+            return answers.refused(Refusal(503, "too_many", "too many listen already"))
+        last = request.headers.get("last-event-id") or given.after
+        place = read_place(last) if last else None
+        if last and place is None:
+            return answers.refused(Refusal(422, "invalid", "this is no place in the stream"))
+        kinds = frozenset(kind for kind in given.kinds.split(",") if kind)
+        if unknown := kinds - set(openapi.STREAM):
+            return answers.refused(
+                Refusal(422, "invalid", f"there are no events {', '.join(sorted(unknown))[:200]}")
+            )
+        listener = Listener(self._desk.hub, self._desk.house.journal, Wish(given.run, kinds), place)
+        return StreamingResponse(
+            self._spoken(listener, request.scope["may_go_on"]),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    async def _spoken(self, listener: Listener, may_go_on: Any) -> AsyncIterator[bytes]:
+        hub = self._desk.hub
+        hub.listeners += 1
+        try:
+            async for chunk in listener.chunks(self._desk.watcher):
+                if not may_go_on():
+                    return
+                if chunk:
+                    yield chunk
+        finally:
+            hub.listeners -= 1
+
+
+_OTHERS = frozenset({f"{BASE}/openapi.json", f"{BASE}/stream", "/metrics"})
+
+
+def _given(request: Request, takes: type[asked.Nothing], named: Mapping[str, str]) -> Any:
+    return msgspec.convert({**request.query_params, **named}, takes, strict=False)

@@ -1,0 +1,64 @@
+"""Takes up changed settings while the server runs; the last good ones stay where new are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from allstop.settings import FILE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from allstop.app.house import House
+
+LOOK_S = 2.0
+
+
+class SettingsKeeper:
+    def __init__(self, house: House, say: Callable[[str], None]) -> None:
+        self._house = house
+        self._say = say
+        self._seen = self._signs()
+        self.problem = ""
+
+    async def keep(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            await anyio.sleep(LOOK_S)
+            self.look()
+
+    def look(self) -> None:
+        signs = self._signs()
+        if signs == self._seen:
+            return
+        self._seen = signs
+        before, self.problem = self.problem, self._house.renew_settings()
+        if self.problem and self.problem != before:
+            self._say(f"The changed settings are not in force: {self.problem}")
+        elif before and not self.problem:
+            self._say("The settings are right again and in force.")
+
+    def _signs(self) -> list[tuple[int, int] | None]:
+        """Of every file that has a say: the branch's file changes with the branch."""
+        environment, root = self._house.environment, self._house.root
+        files = [environment.user_file, environment.trust_file]
+        if root is not None:
+            git = root / ".git"
+            files += [root / FILE_NAME, git / "HEAD", git / "packed-refs", git / "refs" / "heads"]
+            files += self._branches(git / "refs" / "heads")
+        return [_sign(file) for file in files]
+
+    def _branches(self, heads: Path) -> list[Path]:
+        branch = self._house.settings.project.target
+        return [heads / branch] if branch else sorted(heads.glob("*"))[:100]
+
+
+def _sign(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
