@@ -11,8 +11,8 @@ from allstop.core.board import Board
 from allstop.core.ids import BOARD, HELM, RunId
 from allstop.core.run import RunState
 from allstop.ports import Record
-from allstop.server.reading import auto_view, hold_view
 from allstop.server.shapes import BoardState, Reset
+from allstop.server.telling import auto_view, hold_view
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from allstop.server.frames import HEARTBEAT, Place, Wish, fleeting, frame
-from allstop.server.reading import hold_view
 from allstop.server.shapes import Reset
+from allstop.server.telling import hold_view
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher

@@ -14,17 +14,16 @@ from allstop import __version__
 from allstop.app.checkup import look_at_agents
 from allstop.app.rooms import run_of, thread_of
 from allstop.core import receipts as all_receipts
-from allstop.core.auto import AutoState
-from allstop.core.auto_views import decisions, run_plan
+from allstop.core.auto_views import decisions
 from allstop.core.errors import NotFoundError
-from allstop.core.following import Followed, FollowedRoom
-from allstop.core.helm import Helm
+from allstop.core.following import FollowedRoom
 from allstop.core.ids import BOARD, HELM, RunId, child_of
 from allstop.core.talking import RoomState, Session, rounds
 from allstop.core.views import lines
 from allstop.ports import Head, Holder, Record
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
+from allstop.server.telling import auto_view, hold_view
 from allstop.settings import describe_origin, rows
 
 
@@ -40,10 +39,6 @@ async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
 
 async def hold(desk: Desk, _: asked.Nothing) -> shapes.HoldView:
     return hold_view(desk.watcher.helm)
-
-
-def hold_view(helm: Helm) -> shapes.HoldView:
-    return shapes.HoldView(hold=helm.hold.value, since=helm.since, by=helm.by, stops=helm.stops)
 
 
 # --- runs ---
@@ -93,20 +88,6 @@ async def run(desk: Desk, given: asked.OneRun) -> shapes.RunDetail:
         asks=list(followed.state.asks.values()),
         children=[await desk.watcher.view(child) for child in below[-asked.PAGE :]],
         auto=auto_view(name, followed),
-    )
-
-
-def auto_view(run: RunId, followed: Followed) -> shapes.AutoView | None:
-    state = followed.state.pilot
-    if not isinstance(state, AutoState):
-        return None
-    return shapes.AutoView(
-        run=run,
-        plan=run_plan(state),
-        agent_plan=state.plan,
-        turns=state.turns,
-        paused=state.paused,
-        decisions=len(state.decisions),
     )
 
 
