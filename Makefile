@@ -1,6 +1,6 @@
 # Everything is installed into .venv from the lock files in requirements/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak docs lock clean
+.PHONY: help demo web test check bench soak docs lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -15,13 +15,19 @@ demo: ## a scripted agent at work on a sample repository: no keys, no network
 	@tools/system-packages git
 	@$(BIN)/allstop demo
 
+web: ## build the control room's page; no Node is needed for it
+	@tools/environment dev
+	@$(BIN)/python hatch_build.py
+
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
 	@tools/agent-programs codex claude
+	@tools/browser
+	@$(BIN)/python hatch_build.py
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
 
-check: ## format, lint, types, imports, requirements
+check: ## format, lint, types, imports, requirements, the page
 	@tools/environment dev
 	@$(BIN)/ruff format --quiet --check . $(SCRIPTS) >.venv/format.log || { grep -e "-->" .venv/format.log; echo "not formatted; run: $(BIN)/ruff format . $(SCRIPTS)"; exit 1; }
 	@$(BIN)/ruff check --quiet --output-format concise . $(SCRIPTS)
@@ -29,6 +35,8 @@ check: ## format, lint, types, imports, requirements
 	@$(BIN)/mypy --no-error-summary --scripts-are-modules $(SCRIPTS)
 	@$(BIN)/lint-imports --no-logo >.venv/imports.log || { cat .venv/imports.log; exit 1; }
 	@$(BIN)/python tools/requirements
+	@$(BIN)/python hatch_build.py
+	@tools/npm run --silent verify >.venv/web.log 2>&1 || { cat .venv/web.log; exit 1; }
 	@echo 'all checks pass'
 
 bench: ## every benchmark, one after the other
@@ -40,6 +48,8 @@ soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
 	@tools/agent-programs codex claude
+	@tools/browser
+	@$(BIN)/python hatch_build.py
 	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \
 	  tools/suite -o timeout=14400 $(ARGS)
 
@@ -52,5 +62,5 @@ lock: ## write requirements/*.txt again; UPGRADE=1 takes the newest versions
 	@tools/lock $(if $(UPGRADE),--upgrade)
 
 clean: ## remove .venv, caches and build output
-	@rm -rf .venv .grimp_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	@rm -rf .venv .grimp_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist web/node_modules src/allstop/_web
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { readCheck, withCheck, type CheckLine } from './gate'
+
+test.each([
+  ['✓ Unit Tests passed (42s / 600s)', { name: 'Unit Tests', state: 'passed', time: '42s / 600s' }],
+  ['● TypeScript running (0s / 120s)', { name: 'TypeScript', state: 'running', time: '0s / 120s' }],
+  ['○ Linting waiting', { name: 'Linting', state: 'waiting', time: '' }],
+  [
+    '✗ Unit Tests TIMEOUT (600s / 600s)',
+    { name: 'Unit Tests', state: 'timeout', time: '600s / 600s' },
+  ],
+  [
+    '✗ lint failed with exit code 1 (3s / 60s)',
+    { name: 'lint', state: 'failed', time: '3s / 60s' },
+  ],
+  ['✗ lint could not be run (0s / 60s)', { name: 'lint', state: 'failed', time: '0s / 60s' }],
+  ['● lint running on 0123456789, without the work', undefined],
+  ['some output', undefined],
+])('reads %s', (line, check) => {
+  expect(readCheck(line)).toEqual(check)
+})
+
+test('each check has one line, and a gate that runs again starts over', () => {
+  const lines = ['● a running', '○ b waiting', '✓ a passed', '● b running', '✗ b TIMEOUT']
+  const gate = (all: string[]) =>
+    all.reduce<CheckLine[]>((so_far, line) => withCheck(so_far, readCheck(line)!), [])
+
+  expect(gate(lines).map(({ state }) => state)).toEqual(['passed', 'timeout'])
+  expect(gate([...lines, '● a running']).map(({ state }) => state)).toEqual(['running', 'waiting'])
+})

@@ -1,0 +1,47 @@
+// The verification panel: what the lines of a gate in progress say about each check.
+
+export type CheckState = 'passed' | 'running' | 'waiting' | 'failed' | 'timeout'
+
+export interface CheckLine {
+  name: string
+  state: CheckState
+  /** "42s / 600s", where it is known. */
+  time: string
+}
+
+const LINE =
+  /^[✓●○✗] (.+) (passed|running|waiting|failed with exit code \d+|TIMEOUT|could not be run)(?: \((.+)\))?$/u
+
+export function readCheck(line: string): CheckLine | undefined {
+  const [, name, word, time] = LINE.exec(line.trim()) ?? []
+  if (!name || !word) return undefined
+  return { name, state: STATES[word] ?? 'failed', time: time ?? '' }
+}
+
+const STATES: Record<string, CheckState> = {
+  passed: 'passed',
+  running: 'running',
+  waiting: 'waiting',
+  TIMEOUT: 'timeout',
+}
+
+/** A gate starts over when its first check runs again. */
+export function withCheck(gate: readonly CheckLine[], line: CheckLine): CheckLine[] {
+  const at = gate.findIndex((known) => known.name === line.name)
+  if (at < 0) return [...gate, line]
+  const begins = at === 0 && line.state === 'running' && gate[0]!.state !== 'running'
+  if (begins)
+    return [
+      line,
+      ...gate.slice(1).map((check) => ({ ...check, state: 'waiting' as const, time: '' })),
+    ]
+  return gate.map((known, index) => (index === at ? line : known))
+}
+
+export const MARKS: Record<CheckState, string> = {
+  passed: '✓',
+  running: '●',
+  waiting: '○',
+  failed: '✗',
+  timeout: '✗',
+}

@@ -1,0 +1,22 @@
+// Characters that change how text looks without being seen: they are shown for what they are.
+
+/** Direction marks, zero-width letters, soft hyphens, tags: what hides one text behind another. */
+const UNSEEN =
+  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+
+/** A family of emoji is held together by zero-width joiners; those are honest. */
+const JOINED_EMOJI = /(?<=\p{Extended_Pictographic}\ufe0f?)\u200d(?=\p{Extended_Pictographic})/gu
+const KEEP = '\u{f0000}'
+
+export function mark(character: string): string {
+  const point = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+  return `⟨U+${point}⟩`
+}
+
+export function showHidden(text: string): string {
+  return text
+    .replaceAll(KEEP, '\ufffd')
+    .replace(JOINED_EMOJI, KEEP)
+    .replace(UNSEEN, mark)
+    .replaceAll(KEEP, '\u200d')
+}

@@ -1,0 +1,40 @@
+// Keys: single ones, and one after another ("g b").
+
+export interface Binding {
+  /** As shown to people: "g b", "?", "Ctrl+Shift+.". */
+  keys: string
+  does: string
+  run: (event: KeyboardEvent) => void
+  /** Also while somebody types. */
+  always?: boolean
+}
+
+/** How long the second key of two may take. */
+export const PATIENCE_MS = 1_200
+
+export function named(event: KeyboardEvent): string {
+  const ctrl = event.ctrlKey || event.metaKey
+  // With Shift the dot is another character on many keyboards; the key itself is the same.
+  const key = event.code === 'Period' && ctrl ? '.' : event.key
+  const shift = event.shiftKey && (ctrl || key.length > 1)
+  return [ctrl && 'Ctrl', event.altKey && 'Alt', shift && 'Shift', key].filter(Boolean).join('+')
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
+}
+
+/** Finds what a key means, remembering the first of two. */
+export class Keyboard {
+  #first = ''
+  #at = 0
+
+  heard(name: string, at: number, known: readonly Binding[]): Binding | undefined {
+    const pair = at - this.#at < PATIENCE_MS && this.#first ? `${this.#first} ${name}` : ''
+    const found = known.find(({ keys }) => keys === pair) ?? known.find(({ keys }) => keys === name)
+    this.#first = !found && known.some(({ keys }) => keys.startsWith(`${name} `)) ? name : ''
+    this.#at = at
+    return found
+  }
+}

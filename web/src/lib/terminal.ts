@@ -1,0 +1,96 @@
+// A program's output as plain pieces with colours. Every other thing a terminal can be told to do
+// (move, retitle, link, copy) is dropped.
+
+import { showHidden } from './hidden'
+
+export interface Piece {
+  text: string
+  /** Class names: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
+  look: string
+}
+
+// A string command lasts until its end mark, or until the text ends.
+const STRINGS = /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^]*?(?:\x07|\x1b\\|\x9c|$)/g
+const CSI = /(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~]|$)/g
+const ESCAPES = /\x1b(?:[ -/]*[0-~])?/g
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+
+const COLOURS = '\ue000'
+
+export function pieces(output: string): Piece[] {
+  const { text, looks } = parted(output)
+  const found: Piece[] = []
+  let look = new Look()
+  text.split(COLOURS).forEach((part, index) => {
+    if (index > 0) look = look.after(looks[index - 1] ?? '')
+    if (part) found.push({ text: showHidden(part), look: look.classes() })
+  })
+  return found
+}
+
+/** The same without colours. */
+export function plain(output: string): string {
+  return showHidden(parted(output).text.replaceAll(COLOURS, ''))
+}
+
+function parted(output: string): { text: string; looks: string[] } {
+  const looks: string[] = []
+  const text = output
+    .replaceAll(COLOURS, '\ufffd')
+    .replace(STRINGS, '')
+    .replace(CSI, (_, numbers: string, end: string) => {
+      if (end !== 'm' || !/^[\d;:]*$/.test(numbers)) return ''
+      looks.push(numbers)
+      return COLOURS
+    })
+    .replace(ESCAPES, '')
+    .replace(/\r+\n/g, '\n')
+    .replace(/[^\n]*\r(?=[^\n])/g, (over) => over.replace(/[^\ue000]/g, ''))
+    .replace(CONTROLS, '')
+  return { text, looks }
+}
+
+class Look {
+  constructor(
+    readonly fg = '',
+    readonly bg = '',
+    readonly marks: ReadonlySet<string> = new Set(),
+  ) {}
+
+  classes(): string {
+    return [this.fg && `fg${this.fg}`, this.bg && `bg${this.bg}`, ...this.marks]
+      .filter(Boolean)
+      .join(' ')
+  }
+
+  after(numbers: string): Look {
+    const codes = numbers.split(/[;:]/).map((code) => Number(code || '0'))
+    let { fg, bg } = this
+    const marks = new Set(this.marks)
+    for (let at = 0; at < codes.length; at++) {
+      const code = codes[at]!
+      if (code === 0) {
+        fg = bg = ''
+        marks.clear()
+      } else if (code === 38 || code === 48) {
+        const colour = codes[at + 1] === 5 && codes[at + 2]! < 16 ? `${codes[at + 2]}` : ''
+        if (code === 38) fg = colour
+        else bg = colour
+        at += codes[at + 1] === 5 ? 2 : 4
+      } else if (code === 22) {
+        marks.delete('bold')
+        marks.delete('dim')
+      } else if (MARKS[code]) marks.add(MARKS[code])
+      else if (MARKS[code - 20]) marks.delete(MARKS[code - 20]!)
+      else if (code === 39) fg = ''
+      else if (code === 49) bg = ''
+      else if (code >= 30 && code <= 37) fg = `${code - 30}`
+      else if (code >= 40 && code <= 47) bg = `${code - 40}`
+      else if (code >= 90 && code <= 97) fg = `${code - 82}`
+      else if (code >= 100 && code <= 107) bg = `${code - 92}`
+    }
+    return new Look(fg, bg, marks)
+  }
+}
+
+const MARKS: Record<number, string> = { 1: 'bold', 2: 'dim', 3: 'italic', 4: 'underline' }

@@ -1,0 +1,39 @@
+// Every page: a folder here and a line in this table. Each is loaded when it is first looked at.
+
+import type { Component } from 'svelte'
+import type { IconName } from '../parts/Icon.svelte'
+
+export interface PageEntry {
+  name: string
+  title: string
+  /** `g` and then this key goes there; a page without one is reached from others. */
+  letter?: string
+  icon?: IconName
+  /** It has a place in the bar of a phone. */
+  isFirst?: boolean
+  load: () => Promise<{ default: Component }>
+}
+
+export const PAGES: readonly PageEntry[] = [
+  {
+    name: 'home',
+    title: 'Home',
+    letter: 'h',
+    icon: 'home',
+    isFirst: true,
+    load: () => import('./home/Home.svelte'),
+  },
+  {
+    name: 'board',
+    title: 'Board',
+    letter: 'b',
+    icon: 'board',
+    isFirst: true,
+    load: () => import('./board/Board.svelte'),
+  },
+  { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
+]
+
+export function pageOf(name: string): PageEntry | undefined {
+  return PAGES.find((page) => page.name === name)
+}

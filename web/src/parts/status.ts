@@ -1,0 +1,31 @@
+// Words, marks and tones for where things stand.
+
+export type Tone = 'quiet' | 'work' | 'good' | 'attention' | 'bad'
+
+interface Look {
+  word: string
+  mark: string
+  tone: Tone
+}
+
+const LOOKS: Record<string, Look> = {
+  pending: { word: 'pending', mark: '○', tone: 'quiet' },
+  active: { word: 'running', mark: '●', tone: 'work' },
+  running: { word: 'running', mark: '●', tone: 'work' },
+  merging: { word: 'merging', mark: '⇢', tone: 'work' },
+  waiting: { word: 'waiting', mark: '?', tone: 'attention' },
+  review: { word: 'review', mark: '◆', tone: 'attention' },
+  blocked: { word: 'blocked', mark: '!', tone: 'attention' },
+  interrupted: { word: 'interrupted', mark: '!', tone: 'attention' },
+  timeout: { word: 'timeout', mark: '✗', tone: 'bad' },
+  failed: { word: 'failed', mark: '✗', tone: 'bad' },
+  done: { word: 'done', mark: '✓', tone: 'good' },
+  pausing: { word: 'pausing', mark: '‖', tone: 'attention' },
+  paused: { word: 'paused', mark: '‖', tone: 'attention' },
+  frozen: { word: 'frozen', mark: '‖', tone: 'attention' },
+  stopped: { word: 'stopped', mark: '■', tone: 'bad' },
+}
+
+export function lookOf(status: string): Look {
+  return LOOKS[status] ?? { word: status.replaceAll('_', ' '), mark: '·', tone: 'quiet' }
+}

@@ -1,0 +1,244 @@
+// What the page knows: fetched once, then kept current by the event stream, once a frame.
+
+import { get } from '../lib/api'
+import { join, type Bus } from '../lib/bus'
+import { readCheck, withCheck, type CheckLine } from '../lib/gate'
+import { gather, type News } from '../lib/news'
+import { Ring } from '../lib/ring'
+import type { Message } from '../lib/sse'
+import type { StreamState } from '../lib/stream'
+import type { AutoView, BoardPage, Health, HoldView, InboxCount, LogLine } from '../lib/wire'
+import type { RoomEvent, RunList, RunView, TaskView } from '../lib/wire'
+
+/** Lines kept for each run, and for all of them together. */
+export const LOG_LINES = 5_000
+/** Letters kept of what an agent is just saying. */
+const LIVE_LETTERS = 20_000
+/** How often, at most, the board is asked where it stands. */
+const BOARD_EVERY_MS = 400
+
+/** A log that is read through `version`: its lines are too many to be watched one by one. */
+export class Log {
+  lines = new Ring<LogLine>(LOG_LINES)
+  version = $state(0)
+
+  add(lines: readonly LogLine[]): void {
+    this.lines.push(...lines)
+    this.version++
+  }
+
+  /** What was written before, fetched while newer lines were already coming in. */
+  begin(history: readonly LogLine[]): void {
+    const last = history.at(-1)?.seq ?? 0
+    const later = this.lines.all().filter(({ seq }) => seq > last)
+    this.lines = new Ring(LOG_LINES)
+    this.add([...history, ...later])
+  }
+}
+
+/** What is in flight in one run: words as they come, and the gate. */
+export class Live {
+  text = $state('')
+  output = $state('')
+  gate = $state.raw<CheckLine[]>([])
+
+  say(kind: string, text: string): void {
+    const check = kind === 'check' ? readCheck(text) : undefined
+    if (check) this.gate = withCheck(this.gate, check)
+    else if (kind === 'output') this.output = (this.output + text).slice(-LIVE_LETTERS)
+    else this.text = (this.text + text).slice(-LIVE_LETTERS)
+  }
+
+  /** What was said is in the log now. */
+  end(): void {
+    this.text = ''
+    this.output = ''
+  }
+}
+
+class World {
+  health = $state.raw<Health>()
+  hold = $state.raw<HoldView>()
+  inbox = $state(0)
+  phase = $state('')
+  mode = $state('')
+  stream = $state.raw<StreamState>({ is: 'connecting' })
+  /** Why the first fetch failed; it is tried again when the stream is back. */
+  trouble = $state.raw<Error>()
+  isLoaded = $state(false)
+  /** The time, for ages; it moves every few seconds. */
+  now = $state(Date.now())
+
+  readonly everything = new Log()
+
+  #tasks = new Map<string, TaskView>()
+  #runs = new Map<string, RunView>()
+  #autos = new Map<string, AutoView>()
+  #logs = new Map<string, Log>()
+  #live = new Map<string, Live>()
+  #rooms = new Map<string, (events: RoomEvent[]) => void>()
+  #taskVersion = $state(0)
+  #runVersion = $state(0)
+  #autoVersion = $state(0)
+
+  #bus: Bus | undefined
+  #waiting: Message[] = []
+  #frame: number | ReturnType<typeof setTimeout> | undefined
+  #loading = false
+  #boardTimer: ReturnType<typeof setTimeout> | undefined
+
+  tasks = $derived.by(() => (this.#taskVersion, [...this.#tasks.values()]))
+  runs = $derived.by(() => (this.#runVersion, [...this.#runs.values()]))
+  autos = $derived.by(() => (this.#autoVersion, [...this.#autos.values()]))
+
+  task(id: string): TaskView | undefined {
+    return (this.#taskVersion, this.#tasks.get(id))
+  }
+
+  run(id: string | null | undefined): RunView | undefined {
+    return (this.#runVersion, id ? this.#runs.get(id) : undefined)
+  }
+
+  auto(run: string): AutoView | undefined {
+    return (this.#autoVersion, this.#autos.get(run))
+  }
+
+  log(run: string): Log {
+    return entry(this.#logs, run, () => new Log())
+  }
+
+  live(run: string): Live {
+    return entry(this.#live, run, () => new Live())
+  }
+
+  /** Hear what is said in a room, until the function that comes back is called. */
+  listen(thread: string, hear: (events: RoomEvent[]) => void): () => void {
+    this.#rooms.set(thread, hear)
+    return () => this.#rooms.delete(thread)
+  }
+
+  begin(): () => void {
+    this.#bus = join('./api/v1/stream', { messages: this.#hear, state: this.#streamIs })
+    const ticking = setInterval(() => (this.now = Date.now()), 5_000)
+    void this.load()
+    return () => {
+      clearInterval(ticking)
+      this.#bus?.leave()
+    }
+  }
+
+  hurry(): void {
+    this.#bus?.hurry()
+  }
+
+  /** Fetch everything. What the stream says meanwhile waits, since it is newer. */
+  async load(): Promise<void> {
+    if (this.#loading) return
+    this.#loading = true
+    try {
+      const [health, hold, board, runs, inbox] = await Promise.all([
+        get<Health>('/healthz'),
+        get<HoldView>('/hold'),
+        wholeBoard(),
+        get<RunList>('/runs'),
+        get<InboxCount>('/inbox'),
+      ])
+      this.health = health
+      this.hold = hold
+      this.phase = board.phase
+      this.mode = board.mode
+      this.inbox = inbox.count
+      this.#tasks = new Map(board.tasks.map((task) => [task.id, task]))
+      this.#runs = new Map(runs.runs.map((run) => [run.id, run]))
+      this.#taskVersion++
+      this.#runVersion++
+      this.trouble = undefined
+      this.isLoaded = true
+    } catch (error) {
+      this.trouble = error as Error
+    } finally {
+      this.#loading = false
+      this.#schedule()
+    }
+  }
+
+  /** Where the board stands; its tasks come by themselves. */
+  async boardChanged(): Promise<void> {
+    const board = await get<BoardPage>('/board?limit=1').catch(() => undefined)
+    if (!board) return
+    this.phase = board.phase
+    this.mode = board.mode
+  }
+
+  #streamIs = (state: StreamState) => {
+    const wasDown = this.stream.is !== 'open'
+    this.stream = state
+    if (state.is === 'open' && wasDown && this.trouble) void this.load()
+  }
+
+  #hear = (batch: Message[]) => {
+    this.#waiting.push(...batch)
+    this.#schedule()
+  }
+
+  /** A hidden tab draws no frames, but its title must still be true. */
+  #schedule(): void {
+    if (this.#frame !== undefined || this.#loading || !this.#waiting.length) return
+    const apply = () => {
+      this.#frame = undefined
+      const batch = this.#waiting
+      this.#waiting = []
+      this.#apply(gather(batch))
+    }
+    this.#frame = document.hidden ? setTimeout(apply, 250) : requestAnimationFrame(apply)
+  }
+
+  #boardSoon(): void {
+    this.#boardTimer ??= setTimeout(() => {
+      this.#boardTimer = undefined
+      void this.boardChanged()
+    }, BOARD_EVERY_MS)
+  }
+
+  #apply(news: News): void {
+    for (const [id, task] of news.tasks) this.#tasks.set(id, task)
+    for (const [id, run] of news.runs) this.#runs.set(id, run)
+    for (const [run, auto] of news.autos) this.#autos.set(run, auto)
+    if (news.tasks.size) this.#taskVersion++
+    if (news.runs.size) this.#runVersion++
+    if (news.autos.size) this.#autoVersion++
+    for (const [run, lines] of news.logs) {
+      this.#logs.get(run)?.add(lines)
+      if (lines.some(({ type }) => type === 'move_ended')) this.#live.get(run)?.end()
+    }
+    if (news.logs.size) this.everything.add([...news.logs.values()].flat())
+    for (const [run, said] of news.live) {
+      const live = this.live(run)
+      for (const { kind, text } of said) live.say(kind, text)
+    }
+    for (const [thread, events] of news.rooms) this.#rooms.get(thread)?.(events)
+    if (news.hold) this.hold = news.hold
+    if (news.inbox !== undefined) this.inbox = news.inbox
+    if (news.reset) void this.load()
+    else if (news.hold || news.runs.size || news.tasks.size) this.#boardSoon()
+  }
+}
+
+async function wholeBoard(): Promise<BoardPage> {
+  let board = await get<BoardPage>('/board')
+  while (board.more) {
+    const next = await get<BoardPage>(`/board?after=${board.tasks.length}`)
+    board = { ...next, tasks: [...board.tasks, ...next.tasks] }
+  }
+  return board
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+export const world = new World()
