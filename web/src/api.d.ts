@@ -395,6 +395,17 @@ export interface components {
             busy_s: number;
         };
         /**
+         * BoardState
+         * @description The board without its tasks.
+         */
+        BoardState: {
+            phase: string;
+            mode: string;
+            counts: {
+                [key: string]: number;
+            };
+        };
+        /**
          * TaskView
          * @description A task as it is shown, with stable keys.
          */
@@ -1873,6 +1884,10 @@ export interface operations {
                         /** @constant */
                         event: "run";
                         data: components["schemas"]["RunView"];
+                    } | {
+                        /** @constant */
+                        event: "board";
+                        data: components["schemas"]["BoardState"];
                     } | {
                         /** @constant */
                         event: "task";
