@@ -150,7 +150,7 @@ SUBCOMMANDS: Mapping[str, Shape] = {
     "notes list": Shape(operands="rev"),
     "notes show": Shape(operands="rev"),
     "config": Shape(
-        options="--get --get-all --get-regexp --list -l --show-origin --show-scope --name-only"
+        options="--get --get-all --show-origin --show-scope --name-only"
         " --global --local --system -z --null --type=text --bool --int --includes",
         operands="key",
     ),

@@ -13,6 +13,11 @@ _NUMBER = re.compile(r"[-+]?\d{1,12}(?:\.\d{1,6})?[A-Za-z%]{0,3}")
 _NAME = re.compile(r"(?!.*\.\.)[\w.+/@-]+")
 _MAGIC = re.compile(r"^(?:\([a-z,:]*\)|[!^/])+")
 """How git's patterns of paths begin."""
+_OPEN_KEY = re.compile(
+    r"(?i:(?:user|author|committer|core|init|branch|remote|pull|push|merge|diff|color|commit|fetch|rebase"
+    r"|rerere|submodule|tag|log|status|format|apply|column|gc|index|feature|advice|safe|lfs|extensions)"
+    r"\.[\w./-]+)"
+)
 _SIGNATURE = re.compile(r"%[<>|+ -]*G|signature")
 
 Kind = Callable[[str, Where], str]
@@ -28,7 +33,9 @@ def _name(value: str, where: Where) -> str:
 
 def _key(value: str, where: Where) -> str:
     """Of git's settings; without a dot it would be a command of `git config`."""
-    return "" if "." in value or value == "list" else f"{value} is no key"
+    if "." not in value:
+        return f"{value} is no key"
+    return "" if _OPEN_KEY.fullmatch(value) else f"{value} may hold secrets"
 
 
 def _format(value: str, where: Where) -> str:
@@ -37,6 +44,11 @@ def _format(value: str, where: Where) -> str:
 
 def _place(value: str, where: Where) -> str:
     return "" if value == "/" else readable(value, where)
+
+
+def _object(value: str, where: Where) -> str:
+    """Of the programs for object files, which read more options from a file after an @."""
+    return f"{value} may be a list of options" if value.startswith("@") else readable(value, where)
 
 
 def _archive(value: str, where: Where) -> str:
@@ -126,6 +138,7 @@ _KINDS: Mapping[str, Kind] = {
     "path": readable,
     "place": _place,
     "archive": _archive,
+    "object": _object,
     "rev": _revision,
     "lines": _lines,
     "name": _name,

@@ -87,7 +87,13 @@ _SECRETS = (
 _NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 
+_OF_GIT = frozenset({"config", "config.worktree", "credentials"})
+"""Addresses in them can hold passwords."""
+
+
 def is_secret(steps: Steps) -> bool:
+    if ".git" in steps and steps[-1] in _OF_GIT:
+        return True
     return any(
         any(fnmatchcase(step.lower(), each) for each in _SECRETS)
         and not any(fnmatchcase(step.lower(), each) for each in _NO_SECRETS)

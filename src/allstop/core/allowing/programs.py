@@ -203,10 +203,19 @@ PROGRAMS: Mapping[str, Shape] = {
         " --format=text --address-radix=text --skip-bytes=num --read-bytes=num"
     ),
     "hexdump": Shape(options="-b -c -C -d -o -x -v -n=num -s=num --canonical"),
-    "strings": Shape(options="-a -n=num -t=text -e=text -f --all --bytes=num --radix=text -NUM"),
-    "nm": Shape(options="-a -C -D -g -u -n -p -S -A --demangle --defined-only --undefined-only"),
-    "readelf": Shape(options="-a -h -l -S -s -d -n -r -W -e --file-header --syms --dynamic --wide"),
-    "size": Shape(options="-A -B -G -d -o -x -t"),
+    "strings": Shape(
+        options="-a -n=num -t=text -e=text -f --all --bytes=num --radix=text -NUM",
+        operands="object*",
+    ),
+    "nm": Shape(
+        options="-a -C -D -g -u -n -p -S -A --demangle --defined-only --undefined-only",
+        operands="object*",
+    ),
+    "readelf": Shape(
+        options="-a -h -l -S -s -d -n -r -W -e --file-header --syms --dynamic --wide",
+        operands="object*",
+    ),
+    "size": Shape(options="-A -B -G -d -o -x -t", operands="object*"),
     "column": Shape(
         options="-t -s=text -x -c=num -n -e -o=text -N=text -H=text -R=text --table"
         " --separator=text --output-separator=text --table-columns=text"
