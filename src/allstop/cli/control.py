@@ -49,6 +49,8 @@ def show_status(context: Context, *, as_json: bool) -> None:
 
 
 def _status_lines(house: House, found: Status) -> list[str]:
+    from allstop.app.announcing import control_room
+
     lines = []
     if found.hold == "stopped":
         since = (found.stopped_since or "")[:19].replace("T", " ")
@@ -57,6 +59,8 @@ def _status_lines(house: House, found: Status) -> list[str]:
         )
     elif found.hold != "running":
         lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+    if room := control_room(house.folder):
+        lines.append(f"The control room is open at {room.url} (process {room.pid}).")
     lines += _board_lines(found.board) if found.board else []
     lines += [_run_line(view) for view in found.runs]
     if not found.runs and not found.board:

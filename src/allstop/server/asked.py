@@ -33,6 +33,12 @@ class OneRun(Nothing, frozen=True):
     run: RunName
 
 
+class Commanded(Nothing, frozen=True):
+    run: Annotated[
+        str, Meta(min_length=1, max_length=300, description="A run's id, a task's, or all.")
+    ]
+
+
 class RunEvents(Nothing, frozen=True):
     run: RunName
     after: After = 0

@@ -6,9 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from allstop.app.stopping import Stopped, stop
+from allstop.app.doing import Deed, Done, do
+from allstop.app.opening import Order
+from allstop.app.stopping import Stopped
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
+
+BY = "the control room"
+"""Who says what is said here, in records and receipts."""
 
 
 class NoOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,7 +25,15 @@ class StopOrder(NoOrder, frozen=True):
 
 
 async def allstop(desk: Desk, _: asked.Nothing, order: StopOrder) -> Stopped:
-    return await stop(desk.house, order.by or "the control room")
+    return await desk.station.allstop(order.by or BY)
+
+
+async def open_run(desk: Desk, _: asked.Nothing, order: Order) -> shapes.Opened:
+    return shapes.Opened(run=await desk.station.open(order))
+
+
+async def command(desk: Desk, given: asked.Commanded, deed: Deed) -> Done:
+    return await do(desk.station, given.run, deed, BY)
 
 
 async def new_link(desk: Desk, _: asked.Nothing, order: NoOrder) -> shapes.Link:

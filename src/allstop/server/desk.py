@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.app.station import Station
     from allstop.app.watching import Watcher
     from allstop.server.hub import Hub
     from allstop.server.keys import OneTimeKeys
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 class Desk(NamedTuple):
     house: House
+    station: Station
     watcher: Watcher
     hub: Hub
     keys: OneTimeKeys

@@ -9,6 +9,7 @@ from typing import NamedTuple
 READS = frozenset({"GET", "HEAD"})
 CHANGES = frozenset({"POST"})
 LONGEST_TARGET = 8 * 1024
+LONGEST_HEADERS = 32 * 1024
 LARGEST_BODY = 1024 * 1024
 
 _JSON = re.compile(r'application/json(\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
@@ -63,6 +64,8 @@ def _misshapen(request: Request) -> Refusal | None:
         return Refusal(405, "method_not_allowed", f"{request.method[:20]} is not used here", hint)
     if len(request.path) + len(request.query) > LONGEST_TARGET:
         return Refusal(414, "too_long", "the address is too long")
+    if sum(len(name) + len(value) for name, value in request.headers) > LONGEST_HEADERS:
+        return Refusal(431, "too_long", "the headers are too long")
     if request.all("transfer-encoding") and request.all("content-length"):
         return Refusal(400, "ambiguous", "the body has two lengths")
     length = request.one("content-length")

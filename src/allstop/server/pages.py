@@ -28,6 +28,7 @@ _KINDS = {
     ".woff2": "font/woff2",
 }
 _HASHED = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
+_ADDRESS = re.compile(r"/|(?:/[\w:~@-][\w.:~@-]*)+")
 _KEPT = "private, max-age=31536000, immutable"
 
 _PLAIN = """<!doctype html>
@@ -72,12 +73,14 @@ def files_in(folder: Path) -> dict[str, File]:
 def page(files: Mapping[str, File], request: Request) -> Response | None:
     """The file of an address, or the page itself, which has addresses of its own; else None."""
     path = request.scope["path"]
-    file = files.get(path)
-    if file is None and "." not in path.rpartition("/")[2]:
-        file = files.get("/index.html")
-        if file is None:
-            return HTMLResponse(NOT_BUILT, headers={"cache-control": "no-store"})
-    return _answer(file, request) if file else None
+    if path in files:
+        return _answer(files[path], request)
+    is_page = path == "/" or "text/html" in request.headers.get("accept", "")
+    if not is_page or not _ADDRESS.fullmatch(path):
+        return None
+    if "/index.html" in files:
+        return _answer(files["/index.html"], request)
+    return HTMLResponse(NOT_BUILT, headers={"cache-control": "no-store"})
 
 
 def _answer(file: File, request: Request) -> Response:

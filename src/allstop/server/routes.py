@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from allstop.app.doing import Deed, Done
+from allstop.app.opening import Order
 from allstop.app.overview import TaskView
 from allstop.app.stopping import Stopped
 from allstop.core.statistics import Statistics
@@ -61,6 +63,8 @@ READING = (
 )  # fmt: skip
 
 CHANGING = (
+    Change("/runs", "Begin work on the board, a task, a talk, or a thread of full auto.", asked.Nothing, Order, shapes.Opened, changing.open_run),
+    Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", asked.Commanded, Deed, Done, changing.command),
     Change("/allstop", "Everything ends now.", asked.Nothing, changing.StopOrder, Stopped, changing.allstop),
     Change("/keys", "A link that lets a browser in, once.", asked.Nothing, changing.NoOrder, shapes.Link, changing.new_link),
 )  # fmt: skip

@@ -16,6 +16,7 @@ import anyio
 import uvicorn
 
 from allstop.app.announcing import room_for_one
+from allstop.app.station import station
 from allstop.app.watching import Watcher
 from allstop.core.errors import AllstopError
 from allstop.server import door, pages
@@ -80,9 +81,10 @@ async def serve(
         hub = Hub(watcher, changes, Ring(Place(watcher.pos, time.time_ns() // 1_000_000)))
         watcher.tell(hub.hear)
         keeper = SettingsKeeper(house, say)
-        desk = Desk(house, watcher, hub, locks.keys, keeper)
-        server = _server(Guard(Site(desk, pages.files_in(pages.FOLDER)), locks), wishes)
-        async with anyio.create_task_group() as group:
+        async with station(house, say) as driver, anyio.create_task_group() as group:
+            driver.view(hub.show)
+            desk = Desk(house, driver, watcher, hub, locks.keys, keeper)
+            server = _server(Guard(Site(desk, pages.files_in(pages.FOLDER)), locks), wishes)
             group.start_soon(watcher.follow)
             group.start_soon(hub.beat)
             group.start_soon(keeper.keep)
@@ -112,6 +114,7 @@ def _server(app: Guard, wishes: Wishes) -> _Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            h11_max_incomplete_event_size=door.LONGEST_TARGET + door.LONGEST_HEADERS,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=5,
             ssl_certfile=wishes.tls_cert,

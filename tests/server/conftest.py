@@ -1,0 +1,40 @@
+"""A person whose control room is open; one for a whole module where nothing is changed."""
+
+import pytest
+
+from control_rooms import ControlRoom
+from people import at_home
+
+SCRIPT = """
+[[turns]]
+say = "COMPLETE"
+[turns.write]
+"done.txt" = "done"
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def _opened(place):
+    person = at_home(place)
+    person.script(SCRIPT)
+    person.commit()
+    return ControlRoom(person)
+
+
+@pytest.fixture
+def room(tmp_path):
+    room = _opened(tmp_path)
+    yield room
+    room.person.close()
+
+
+@pytest.fixture(scope="module")
+def still_room(tmp_path_factory):
+    """Of which nobody changes anything."""
+    room = _opened(tmp_path_factory.mktemp("still"))
+    yield room
+    room.person.close()
