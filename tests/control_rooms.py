@@ -139,9 +139,11 @@ class Stream:
     def next(self):
         """The next event; None at the end."""
         block = {}
+        patience = time.monotonic() + 30
         while line := self.response.readline():
             line = line.decode().rstrip("\n")
             if line.startswith(":"):
+                assert time.monotonic() < patience, "nothing but heartbeats"
                 continue
             if line:
                 name, _, value = line.partition(": ")
@@ -158,7 +160,9 @@ class Stream:
     def until(self, condition):
         """All up to the first event for which this holds."""
         found = []
+        until = time.monotonic() + 30
         while True:
+            assert time.monotonic() < until, f"it did not come; there was: {found[-5:]}"
             event = self.next()
             assert event is not None, "the stream ended"
             found.append(event)
@@ -176,11 +180,5 @@ def texts(events):
 
 def settled(room, run, *statuses):
     """Wait until a run stands so."""
-    wait_for(
-        lambda: room.read(f"/runs/{run}")["run"]["status"] in statuses, f"{run}: {statuses}"
-    )
+    wait_for(lambda: room.read(f"/runs/{run}")["run"]["status"] in statuses, f"{run}: {statuses}")
     return room.read(f"/runs/{run}")
-
-
-def moment():
-    return time.monotonic()

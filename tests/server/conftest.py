@@ -6,10 +6,13 @@ from control_rooms import ControlRoom
 from people import at_home
 
 SCRIPT = """
-[[turns]]
-say = "COMPLETE"
-[turns.write]
-"done.txt" = "done"
+repeat = true
+[[turn]]
+steps = [
+  { say = "I write it." },
+  { write = "done.txt", text = "done\\n" },
+  { signal = "COMPLETE" },
+]
 """
 
 

@@ -39,6 +39,11 @@ FOREIGN_HOSTS = [
     None,
 ]
 
+POST = (
+    b"POST /api/v1/allstop HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+    b"Content-Type: application/json\r\n"
+)
+
 
 def test_the_document_has_every_address_of_the_table():
     described = {
@@ -179,13 +184,10 @@ def test_trust_5_ids_are_asked_for_and_never_paths(still_room, path):
         (b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: {host}\r\n\r\n", b"400|414"),
         (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: {host}\r\n\r\n", b"414"),
         (b"GET / HTTP/1.1\r\nHost: {host}\r\nX: " + b"a" * 100_000 + b"\r\n\r\n", b"400|431"),
-        (b"POST /api/v1/allstop HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
-         b"Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n", b"413"),
-        (b"POST /api/v1/allstop HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\n"
-         b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
-        (b"POST /api/v1/allstop HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\n"
-         b"Content-Length: 6\r\n\r\nhello", b"400"),
-        (b"POST /api/v1/allstop HTTP/1.1\r\nHost: {host}\r\nContent-Length: -5\r\n\r\n", b"400"),
+        (POST + b"Content-Length: 99999999999\r\n\r\n", b"413"),
+        (POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
+        (POST + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", b"400"),
+        (POST + b"Content-Length: -5\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: {host}\r\nHost: {host}\r\n\r\n", b"400|403"),
         (b"nonsense\r\n\r\n", b"400"),
     ],

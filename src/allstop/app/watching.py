@@ -14,6 +14,7 @@ from allstop.core.events import Closed, Event, Opened
 from allstop.core.following import Followed, FollowedRoom
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, root_of
+from allstop.core.inbox import Sight, Waiting, inbox
 from allstop.core.run import RunState
 from allstop.core.views import RunView, view
 from allstop.pilots import PILOTS
@@ -171,6 +172,25 @@ class Watcher:
             helm=self.helm,
             now=self._house.clock.now(),
             driven=self.is_driven(run),
+        )
+
+    async def waiting(self) -> list[Waiting]:
+        """What waits for a person, the oldest first."""
+        runs = [head.run for head in self._heads.values() if not head.closed]
+        sights = [await self._sight(run) for run in runs]
+        board = await self.board()
+        tasks = [node.task for node in board.pilot.board.nodes.values()] if board else []
+        return inbox(sights, tasks, self._house.clock.now(), self.helm)
+
+    async def _sight(self, run: RunId) -> Sight:
+        followed = await self.run(run)
+        return Sight(
+            run=run,
+            pilot=followed.pilot,
+            state=followed.state,
+            last_at=followed.last_at,
+            driven=self.is_driven(run),
+            idle=run == BOARD and not followed.state.pilot.is_braked,
         )
 
     def is_driven(self, run: RunId) -> bool:

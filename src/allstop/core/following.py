@@ -18,8 +18,10 @@ class Followed:
         self.pilot = pilot
         self.state: RunState[Any] = runs.begin(pilot, opened)
         self.seq = 1
+        self.last_at = opened.at
 
     def take(self, event: Event) -> None:
+        self.last_at = event.at
         self.state = runs.evolve(self.pilot, self.state, event)
         self.seq += 1
 
@@ -33,6 +35,7 @@ class FollowedRoom(Followed):
         self.told: list[RoomEvent] = []
 
     def take(self, event: Event) -> None:
+        self.last_at = event.at
         self.told += self._view.take(event)
         self.state, self.seq = self._view.run, self._view.seq
 

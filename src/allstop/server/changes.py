@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+import anyio
+
 from allstop.app import overview
 from allstop.app.phases import phase
 from allstop.core.board import Board
 from allstop.core.ids import BOARD, HELM, RunId
 from allstop.core.run import RunState
 from allstop.ports import Record
-from allstop.server.shapes import BoardState, Reset
+from allstop.server.shapes import BoardState, InboxCount, Reset
 from allstop.server.telling import auto_view, hold_view
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 500
 """When more of them change at once, everybody had better look at the board again."""
+
+COUNT_S = 0.5
+"""What waits for a person is not counted more often: every task is looked at for it."""
 
 
 class Changed(NamedTuple):
@@ -36,12 +41,15 @@ class Changes:
         self._suspects: dict[RunId, None] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._board: Board | None = None
+        self._next_count_at = 0.0
+        self.has_uncounted = False  # what waits for a person may be more or less
 
     async def begin(self) -> None:
         """What is there now is known to who comes now."""
         board = await self._watcher.board()
         self._board = board.pilot.board if board else Board()
         self._said["hold", ""] = hold_view(self._watcher.helm)
+        self._said["inbox", ""] = InboxCount(count=len(await self._watcher.waiting()))
 
     def note(self, record: Record) -> None:
         self._suspects[record.run] = None
@@ -54,6 +62,7 @@ class Changes:
 
     async def found(self) -> AsyncIterator[Changed]:
         suspects, self._suspects = self._suspects, {}
+        self.has_uncounted = self.has_uncounted or bool(suspects)
         for each in self._news("hold", "", hold_view(self._watcher.helm)):
             yield each
         for run in suspects:
@@ -66,6 +75,13 @@ class Changes:
                 yield each
         if BOARD in suspects and (board := await self._watcher.board()):
             for each in self._of_board(board):
+                yield each
+
+        if self.has_uncounted and anyio.current_time() >= self._next_count_at:
+            self.has_uncounted = False
+            self._next_count_at = anyio.current_time() + COUNT_S
+            count = InboxCount(count=len(await self._watcher.waiting()))
+            for each in self._news("inbox", "", count):
                 yield each
 
     def _news(self, kind: str, run: str, value: object) -> Iterator[Changed]:

@@ -11,13 +11,13 @@ import anyio.lowlevel
 from allstop.core.following import FollowedRoom
 from allstop.core.ids import RunId
 from allstop.ports import Live, Placed
+from allstop.server.changes import COUNT_S, Changes
 from allstop.server.frames import Frame, Place, fleeting, frame, of_record
 from allstop.server.ring import Ring
 from allstop.server.shapes import LiveText
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
-    from allstop.server.changes import Changes
 
 BEAT_S = 0.02
 HEARTBEAT_S = 15.0
@@ -64,6 +64,7 @@ class Hub:
         """Runs until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._heartbeats)
+            group.start_soon(self._counts)
             while True:
                 await self._stirred.wait()
                 await anyio.sleep(BEAT_S)
@@ -77,6 +78,12 @@ class Hub:
             self.heartbeats += 1
             self._changes.suspect_all()
             self._stirred.set()
+
+    async def _counts(self) -> None:
+        while True:
+            await anyio.sleep(COUNT_S)
+            if self._changes.has_uncounted:
+                self._stirred.set()
 
     async def _gather(self) -> None:
         placed, self._placed = self._placed, []

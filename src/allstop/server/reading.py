@@ -170,6 +170,10 @@ async def room_events(desk: Desk, given: asked.RoomEvents) -> shapes.RoomEvents:
 # --- the rest ---
 
 
+async def inbox(desk: Desk, _: asked.Nothing) -> shapes.Inbox:
+    return shapes.Inbox(waiting=await desk.watcher.waiting())
+
+
 async def agents(desk: Desk, _: asked.Nothing) -> shapes.AgentList:
     return shapes.AgentList(agents=look_at_agents(desk.house))
 

@@ -57,6 +57,7 @@ READING = (
     _get("/stats", "What the board has done, in numbers.", asked.Stats, Statistics, reading_board.stats),
     _get("/rooms", "Every room, the newest first.", asked.Nothing, shapes.RoomList, reading.rooms),
     _get("/rooms/{thread}/events", "What was said in a room.", asked.RoomEvents, shapes.RoomEvents, reading.room_events),
+    _get("/inbox", "What waits for a person, the oldest first.", asked.Nothing, shapes.Inbox, reading.inbox),
     _get("/agents", "The configured agents, and whether they are ready.", asked.Nothing, shapes.AgentList, reading.agents),
     _get("/settings", "Every setting in force and where it comes from.", asked.Nothing, shapes.SettingList, reading.settings),
     _get("/machines", "Who drives runs of this store.", asked.Nothing, shapes.MachineList, reading.machines),

@@ -11,6 +11,7 @@ from allstop.app.overview import TaskView
 from allstop.core.approvals import Ask
 from allstop.core.auto_views import DecisionReceipt, RunPlan
 from allstop.core.ids import RunId
+from allstop.core.inbox import Waiting
 from allstop.core.receipts import Receipt
 from allstop.core.room_views import RoomEvent
 from allstop.core.talking import Summary
@@ -158,6 +159,10 @@ class RoomEvents(_Shape, frozen=True):
     thread: str
     events: list[RoomEvent]
     more: bool
+
+
+class Inbox(_Shape, frozen=True):
+    waiting: list[Waiting]  # the oldest first
 
 
 class AgentList(_Shape, frozen=True):

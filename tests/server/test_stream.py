@@ -1,0 +1,160 @@
+"""The stream of events: everything once, in order, over reconnects, kills and restarts."""
+
+import itertools
+
+import pytest
+
+from control_rooms import texts
+from people import wait_for
+
+
+def _is(text):
+    return lambda event: event.kind == "log" and event.data["text"].endswith(text)
+
+
+def _adds(number):
+    return _is(f"adds T{number}")
+
+
+def test_what_another_process_writes_is_heard(room):
+    with room.listen() as stream:
+        room.person.allstop("add", "one")
+
+        heard = stream.until(lambda event: event.kind == "task")
+
+    assert texts(heard) == ["board opened: the board", "user: adds T1"]
+    kinds = {event.kind: event.data for event in heard}
+    assert kinds["hold"]["hold"] == "running"
+    assert kinds["task"]["id"] == "T1"
+    assert kinds["task"]["status"] == "pending"
+
+
+def test_a_log_event_has_the_fields_that_were_promised(room):
+    with room.listen("?kinds=log") as stream:
+        room.person.allstop("add", "one")
+        event = stream.until(_adds(1))[-1].data
+
+    assert set(event) == {"run", "seq", "at", "mark", "text", "type"}
+    assert (event["run"], event["seq"], event["type"]) == ("board", 2, "commanded")
+
+
+def test_only_what_is_wanted_is_heard(room):
+    with room.listen("?kinds=task") as tasks, room.listen("?run=elsewhere&kinds=log") as none:
+        room.do("board", "add_task", title="one")
+        room.do("all", "pause")
+        room.do("board", "add_task", title="two")
+
+        assert [tasks.next().data["id"] for _ in range(2)] == ["T1", "T2"]
+        # of the other nothing has come; the end of the stream is the next thing it hears
+        room.close()
+        assert none.next() is None
+
+
+@pytest.mark.parametrize("query", ["?kinds=nonsense", "?after=nonsense", "?other=1"])
+def test_a_wish_that_makes_no_sense_is_refused(still_room, query):
+    answer = still_room.get(f"/stream{query}")
+
+    assert answer.status == 422
+
+
+def test_a_reconnect_misses_nothing_and_repeats_nothing(room):
+    ids, last = [], None
+    for round_ in range(4):
+        with room.listen("?kinds=log", last) as stream:
+            room.do("board", "add_task", title=f"a{round_}")
+            room.do("board", "add_task", title=f"b{round_}")
+            heard = stream.until(_adds(2 * round_ + 1))  # and goes away before the second
+            last = stream.last
+        ids += texts(heard)
+    with room.listen("?kinds=log", last) as stream:
+        ids += texts(stream.until(_adds(8)))
+
+    assert ids == [
+        "board opened: the board",
+        *(f"user: adds T{number}" for number in range(1, 9)),
+    ]
+
+
+def test_nothing_is_lost_over_kill_and_restart(room):
+    """The record is the stream: what was written while nobody served is heard too."""
+    heard, last = [], None
+    for number in range(1, 4):
+        with room.listen("?kinds=log", last) as stream:
+            room.do("board", "add_task", title=f"t{number}")
+            heard += texts(stream.until(_adds(3 * number - 2)))
+            room.do("board", "add_task", title=f"u{number}")
+            room.kill()
+            last = stream.last
+        room.person.allstop("add", f"v{number}")
+        room.open()
+    with room.listen("?kinds=log", last) as stream:
+        heard += texts(stream.until(_adds(9)))
+
+    assert heard == [
+        "board opened: the board",
+        *(f"user: adds T{number}" for number in range(1, 10)),
+    ]
+
+
+def test_after_a_restart_whoever_comes_back_is_told_to_look_at_views_again(room):
+    room.do("board", "add_task", title="one")
+    with room.listen() as stream:
+        stream.next()
+        last = stream.last
+    room.close()
+    room.open()
+
+    with room.listen("", last) as stream:
+        first = stream.next()
+
+    assert (first.kind, first.data) == ("reset", {"lost": False})
+
+
+def test_an_id_of_another_store_is_told_that_all_is_to_be_fetched_again(room):
+    with room.listen("", "999999.0") as stream:
+        first = stream.next()
+        room.do("board", "add_task", title="one")
+        rest = stream.until(_adds(1))
+
+    assert (first.kind, first.data) == ("reset", {"lost": True})
+    assert texts(rest)[-1] == "user: adds T1"
+
+
+def test_words_in_flight_have_no_id_and_are_not_repeated(room):
+    with room.listen() as stream:
+        room.post("/runs", {"kind": "task", "prompt": "do it"})
+        heard = stream.until(lambda event: event.kind == "task" and event.data["status"] == "done")
+    live = [event for event in heard if event.kind == "live"]
+    assert "I write it." in "".join(event.data["text"] for event in live)
+    with room.listen("", heard[0].id) as stream:
+        again = stream.until(lambda event: event.kind == "task" and event.data["status"] == "done")
+
+    assert texts(again) == texts(heard)
+    ids = [event.id for event in heard if event.kind not in ("live", "reset")]
+    assert len(set(ids)) == len(ids)
+    assert all(event.id in ids for event in live)  # the id of what came before
+
+
+def test_200_who_listen_are_let_go_when_it_ends(room):
+    streams = [room.listen() for _ in range(200)]
+    opened = [stream.__enter__() for stream in streams]
+    for stream in opened:
+        stream.next()
+    wait_for(lambda: "allstop_listeners 200" in room.ask("GET", "/metrics").body.decode(), "all")
+
+    code = room.close()
+
+    assert code == 0
+    assert [stream.next() for stream in opened] == [None] * 200
+    for stream in streams:
+        stream.__exit__(None, None, None)
+
+
+def test_ids_grow(room):
+    with room.listen() as stream:
+        for number in range(5):
+            room.do("board", "add_task", title=f"t{number}")
+        heard = stream.until(_adds(5))
+
+    places = [tuple(map(int, event.id.split("."))) for event in heard]
+    assert all(one <= other for one, other in itertools.pairwise(places))
