@@ -24,6 +24,10 @@ class Person:
         self.started = []
 
     @property
+    def places(self):
+        return self.home, self.repository
+
+    @property
     def environment(self):
         return {
             "HOME": str(self.home),

@@ -42,7 +42,8 @@ class Stage:
         await self.watcher.begin()
         changes = Changes(self.watcher)
         await changes.begin()
-        self.hub = Hub(self.watcher, changes, Ring(Place(self.watcher.pos, 10**12), size))
+        ring = Ring(Place(self.watcher.pos, 10**12), size)
+        self.hub = Hub(self.watcher, changes, ring, lambda: self.house.secrets)
         self.watcher.tell(self.hub.hear)
 
     async def write(self, count):

@@ -14,6 +14,7 @@ from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
+    from allstop.core.secrets import Secrets
     from allstop.settings import Environment, Loaded, Settings
 
 FOLDER = ".allstop"
@@ -77,7 +78,7 @@ class House:
 
     def forget_settings(self) -> None:
         """They are read again when they are next asked for."""
-        for name in ("loaded", "checkout"):
+        for name in ("loaded", "checkout", "secrets"):
             self.__dict__.pop(name, None)
 
     def renew_settings(self) -> str:
@@ -85,7 +86,8 @@ class House:
         from allstop.settings import SettingsError
 
         before = self.__dict__.pop("loaded", None)
-        self.__dict__.pop("checkout", None)
+        for name in ("checkout", "secrets"):
+            self.__dict__.pop(name, None)
         try:
             self.loaded  # noqa: B018 - reading it is what is wanted
         except (SettingsError, AllstopError) as error:
@@ -107,11 +109,20 @@ class House:
     def journal(self) -> SqliteJournal:
         from allstop.adapters.journals.sqlite import SqliteJournal
 
-        journal = SqliteJournal(self.folder, self.clock)
+        journal = SqliteJournal(
+            self.folder, self.clock, clean=lambda event: self.secrets.hidden_in(event)
+        )
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         return journal
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """What must never be kept or shown: keys of the environment and of the settings."""
+        from allstop.app.secrets import known_secrets
+
+        return known_secrets(self)
 
     @property
     def is_trusted(self) -> bool:

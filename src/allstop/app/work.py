@@ -12,6 +12,7 @@ from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app.crew import Crew
+from allstop.app.secrets import Discretion
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -50,6 +51,7 @@ async def workshop(
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
         workspaces=trees,
         launcher=launcher,
+        clean=Discretion(house),
     )
     engine = LocalEngine(
         journal=house.journal,

@@ -278,7 +278,7 @@ class Drive(Generic[S]):
             result = await self._perform(move)
         finally:
             self.at_work = False
-        result = result or unfinished(move, FailureKind.CANCELLED)
+        result = self._deck.hands.clean(result or unfinished(move, FailureKind.CANCELLED))
         self._release(spent(result))
         if isinstance(move, TakeTurn):
             self._place.leave()
@@ -338,7 +338,7 @@ class Drive(Generic[S]):
         await anyio.lowlevel.checkpoint_if_cancelled()
         if self._is_cut:
             return True  # it may be shielded from that, but nothing it says counts
-        event = event_at(self._deck.clock.now())
+        event = self._deck.hands.clean(event_at(self._deck.clock.now()))
         try:
             await self._append((Entry(self.run, event),))
         except StaleError:
@@ -360,7 +360,7 @@ class Drive(Generic[S]):
         """Items are written together: at most one write a second, the last ones with the result."""
         if self._is_cut:
             return
-        self._notes.append(item)
+        self._notes.append(self._deck.hands.clean(item))
         if anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
             self._noted_at = anyio.current_time()
             items, self._notes = tuple(self._notes), []

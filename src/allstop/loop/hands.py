@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from msgspec.structs import replace as with_
 
@@ -30,6 +30,14 @@ from allstop.loop.heard import Heard
 from allstop.loop.patience import Patience, Timekeeper
 from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
+T = TypeVar("T")
+
+
+class Cleaner(Protocol):
+    """Takes secrets out of what comes from outside, before anybody sees or keeps it."""
+
+    def __call__(self, value: T) -> T: ...
+
 
 class Hands:
     def __init__(
@@ -39,7 +47,9 @@ class Hands:
         checks: Checks | None = None,
         workspaces: Workspaces | None = None,  # where there is no repository
         launcher: Launcher,
+        clean: Cleaner = lambda value: value,
     ) -> None:
+        self.clean = clean
         self._agents = agents
         self._trees = workspaces
         self._gate = Checking(checks, workspaces) if checks and workspaces else None

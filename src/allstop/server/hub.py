@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 import anyio.lowlevel
 
 from allstop.core.following import FollowedRoom
 from allstop.core.ids import RunId
+from allstop.core.secrets import Flow, Secrets
 from allstop.ports import Live, Placed
 from allstop.server.changes import COUNT_S, Changes
 from allstop.server.frames import Frame, Place, fleeting, frame, of_record
@@ -25,16 +26,24 @@ PAGE = 200
 LONGEST_LIVE = 20_000
 """Characters of one run's live text in one beat; what is more is cut: it is only shown."""
 
+MOST_FLOWS = 1000
+
+_Source: TypeAlias = tuple[RunId, str]  # a run, and the kind of its words
+
 
 class Hub:
     """One ring for all; whoever falls out of it is sent the same from the journal."""
 
-    def __init__(self, watcher: Watcher, changes: Changes, ring: Ring) -> None:
+    def __init__(
+        self, watcher: Watcher, changes: Changes, ring: Ring, secrets: Callable[[], Secrets]
+    ) -> None:
         self._watcher = watcher
         self._changes = changes
         self.ring = ring
         self._placed: list[Placed] = []
-        self._live: dict[tuple[RunId, str], str] = {}
+        self._live: dict[_Source, str] = {}
+        self._flows: dict[_Source, Flow] = {}
+        self._secrets = secrets
         self._stirred = anyio.Event()
         self.bell = anyio.Event()  # rings for all who listen; then there is another
         self.heartbeats = 0
@@ -96,13 +105,22 @@ class Hub:
         newest = self.ring.newest
         self.ring.put(
             fleeting("live", run, LiveText(run=run, kind=kind, text=text), newest)
-            for (run, kind), text in live.items()
+            for (run, kind), text in self._shown(live)
         )
         views = [each async for each in self._changes.found()]
         self.ring.put(
             frame(kind, run, value, Place(newest.pos, newest.part + number))
             for number, (kind, run, value) in enumerate(views, start=1)
         )
+
+    def _shown(self, live: dict[_Source, str]) -> Iterator[tuple[_Source, str]]:
+        """Without secrets, which may come in pieces."""
+        if len(self._flows) > MOST_FLOWS:
+            self._flows.clear()
+        for source, text in live.items():
+            flow = self._flows.setdefault(source, Flow())
+            if shown := flow.feed(text, self._secrets()):
+                yield source, shown
 
     async def frames(self, placed: Placed) -> list[Frame]:
         """What one record says, now as ever."""

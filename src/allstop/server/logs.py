@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from allstop.settings.redaction import scrubbed
+from allstop.core.secrets import Secrets
 
 LARGEST = 1024 * 1024
 NAMES = ("allstop", "uvicorn")
 
 
 class _Scrubbed(logging.Formatter):
+    def __init__(self, secrets: Callable[[], Secrets]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._secrets = secrets
+
     def format(self, record: logging.LogRecord) -> str:
-        return scrubbed(super().format(record))
+        return self._secrets().scrub(super().format(record))
 
 
 @contextmanager
-def logging_to(path: Path) -> Iterator[None]:
+def logging_to(path: Path, secrets: Callable[[], Secrets]) -> Iterator[None]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = RotatingFileHandler(
         path, maxBytes=LARGEST, backupCount=2, encoding="utf-8", errors="backslashreplace"
     )
-    handler.setFormatter(_Scrubbed("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Scrubbed(secrets))
     os.chmod(path, 0o600)  # noqa: PTH101 - it is open already
     loggers = [logging.getLogger(name) for name in NAMES]
     for logger in loggers:

@@ -68,7 +68,7 @@ async def serve(
     check_reach(wishes)
     with (
         room_for_one(house.folder) as announcement,
-        logging_to(house.folder / "logs" / "server.log"),
+        logging_to(house.folder / "logs" / "server.log", lambda: house.secrets),
         _listening(wishes.host, wishes.port) as listener,
     ):
         port = listener.getsockname()[1]
@@ -78,7 +78,8 @@ async def serve(
         await watcher.begin()
         changes = Changes(watcher)
         await changes.begin()
-        hub = Hub(watcher, changes, Ring(Place(watcher.pos, time.time_ns() // 1_000_000)))
+        ring = Ring(Place(watcher.pos, time.time_ns() // 1_000_000))
+        hub = Hub(watcher, changes, ring, lambda: house.secrets)
         watcher.tell(hub.hear)
         keeper = SettingsKeeper(house, say)
         async with station(house, say) as driver, anyio.create_task_group() as group:

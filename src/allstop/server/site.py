@@ -61,12 +61,20 @@ class Site:
         except ClientDisconnect:
             return
         except (AllstopError, SettingsError) as error:
-            answer = answers.refused(answers.trouble(error))
+            answer = self._refused(answers.trouble(error))
         except msgspec.ValidationError as error:
-            answer = answers.refused(Refusal(422, "invalid", str(error), _SEE))
+            answer = self._refused(Refusal(422, "invalid", str(error), _SEE))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            answer = answers.refused(Refusal(400, "not_json", f"this is no JSON: {error}", _SEE))
+            answer = self._refused(Refusal(400, "not_json", f"this is no JSON: {error}", _SEE))
         await answer(scope, receive, send)
+
+    def _refused(self, found: Refusal) -> Response:
+        """What was asked for, or what an error says, may have a secret in it."""
+        scrub = self._desk.house.secrets.scrub
+        return answers.refused(found._replace(message=scrub(found.message), hint=scrub(found.hint)))
+
+    def _said(self, value: object) -> Response:
+        return answers.json(self._desk.house.secrets.hidden_in(value))
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
@@ -104,9 +112,9 @@ class Site:
         given = _given(request, route.takes, named)
         if isinstance(route, Change):
             body = msgspec.json.decode(await request.body() or b"{}", type=route.body)
-            return answers.json(await route.do(self._desk, given, body))
+            return self._said(await route.do(self._desk, given, body))
         await self._desk.watcher.catch_up()
-        return answers.json(await route.do(self._desk, given))
+        return self._said(await route.do(self._desk, given))
 
     def _stream(self, request: Request) -> Response:
         given = _given(request, asked.Stream, {})

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.inspect import DictType, EnumType, StructType, Type, VarTupleType
 
+from allstop.core.secrets import scrubbed
 from allstop.settings.aliases import ALIASES, TABLES_OF_ALIASES
 from allstop.settings.keys import Document, KeyPath, dotted
 from allstop.settings.kinds import choices, expected, fits, shown
 from allstop.settings.model import Entry
 from allstop.settings.problems import Fault, did_you_mean
-from allstop.settings.redaction import may_be_repeated, scrubbed
+from allstop.settings.redaction import may_be_repeated
 from allstop.settings.schema import (
     bare,
     fields,

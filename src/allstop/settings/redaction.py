@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
+from allstop.core.secrets import HIDDEN, scrubbed
 from allstop.settings.keys import KeyPath
-
-HIDDEN = "***"
-
-_SECRETS = (
-    re.compile(
-        r"()(?:sk-[\w-]{8,}|gh[pousr]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}|xox[abprs]-[\w-]{8,}"
-        r"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,})"
-    ),
-    re.compile(r"(?i)(bearer\s+)[^\s\"']+"),
-    re.compile(r"(?i)((?:key|token|secret|passw(?:or)?d)[\w-]*=)[^&;\s\"']+"),
-    re.compile(r"(://)[^/@\s]+(?=@)"),
-)
 
 
 def redacted(value: object, path: KeyPath) -> object:
@@ -40,13 +27,6 @@ def _redacted_text(text: str, path: KeyPath) -> str:
             return text.partition("://")[0] + "://" + HIDDEN if "://" in text else HIDDEN
         case _:
             return scrubbed(text)
-
-
-def scrubbed(text: str) -> str:
-    """Without what looks like a key, a token or a password."""
-    for secret in _SECRETS:
-        text = secret.sub(rf"\g<1>{HIDDEN}", text)
-    return text
 
 
 def may_be_repeated(path: KeyPath) -> bool:

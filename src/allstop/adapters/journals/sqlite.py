@@ -73,11 +73,18 @@ class SqliteJournal:
     Whoever comes first commits for all who wait with it.
     """
 
-    def __init__(self, folder: Path, clock: Clock, migrations: Sequence[str] = MIGRATIONS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        migrations: Sequence[str] = MIGRATIONS,
+        clean: Callable[[Event], Event] = lambda event: event,
+    ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self.sentinel = Sentinel(folder / "STOP")
         self._clock = clock
+        self._clean = clean  # of what must never be on a disk
         self._reserve = folder / "reserve"
         self._db = _connect(folder / "journal.db", migrations)
         self._ledger = Ledger(self._db)
@@ -103,7 +110,8 @@ class SqliteJournal:
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
         await anyio.lowlevel.checkpoint_if_cancelled()
-        job = _Job(entries, expect, write)
+        kept = [Entry(entry.run, self._clean(entry.event)) for entry in entries]
+        job = _Job(kept, expect, write)
         self._queue.append(job)
         while not job.is_done:
             if not self._leading:

@@ -1,0 +1,269 @@
+"""The API: what the command line can do, over HTTP."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from allstop.server.routes import READING
+from control_rooms import settled
+from people import wait_for
+
+TASK = {"kind": "task", "prompt": "Write done.txt"}
+
+
+def _task(room, name, status):
+    wait_for(lambda: room.read(f"/tasks/{name}")["status"] == status, f"{name} is {status}")
+    return room.read(f"/tasks/{name}")
+
+
+def test_the_description_in_the_repository_is_current():
+    from project.tree import ROOT
+
+    done = subprocess.run([sys.executable, ROOT / "tools" / "openapi", "--check"], check=False)
+
+    assert done.returncode == 0
+
+
+def test_it_describes_itself(still_room):
+    document = still_room.read("/openapi.json")
+
+    assert document["openapi"].startswith("3.1")
+    assert "/api/v1/runs/{run}/commands" in document["paths"]
+
+
+def test_a_task_from_prompt_to_merge(room):
+    opened = room.post("/runs", TASK)
+    assert opened.status == 200
+    task = _task(room, opened.json["run"], "done")
+
+    run = room.read(f"/runs/{task['run']}")
+    events = room.read(f"/runs/{task['run']}/events")["events"]
+    receipts = room.read(f"/receipts/{task['run']}")["receipts"]
+    diff = room.read(f"/tasks/{task['id']}/diff")
+
+    assert run["run"]["outcome"] == "done"
+    assert run["run"]["parent"] == "board"
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[0]["type"] == "opened"
+    assert all(receipt.get("same", True) for receipt in receipts)
+    assert diff["files"] == [{"path": "done.txt", "change": "added", "added": 1, "removed": 0}]
+    assert "+done" in diff["patch"]
+    assert room.read("/stats")["merged"] == 1
+    assert room.read("/board")["counts"] == {"done": 1}
+    assert room.person.merged() == [task["id"]]
+
+
+def test_a_room_talks_and_its_events_follow_r15(room):
+    room.person.script('repeat = true\n[[turn]]\nsteps = [{ say = "Hello there." }]\n')
+    room.person.commit("talk")
+    room.person.git("config", "x.y", "z")
+    order = {"kind": "room", "goal": "Say hello.", "mode": "single", "agents": ["demo"]}
+
+    answer = room.post("/runs", order)
+
+    assert answer.status == 200, answer.body
+    assert answer.json["run"] == "room:default"
+    wait_for(
+        lambda: any(
+            event["type"] == "agent_response"
+            for event in room.read("/rooms/default/events")["events"]
+        ),
+        "an answer",
+    )
+    events = room.read("/rooms/default/events")["events"]
+    assert set(events[0]) >= {"type", "sender", "target", "thread", "text", "call_id", "ts"}
+    assert [room_["thread"] for room_ in room.read("/rooms")["rooms"]] == ["default"]
+    later = room.read(f"/rooms/default/events?after={events[0]['seq']}")["events"]
+    assert later == [event for event in events if event["seq"] > events[0]["seq"]]
+
+
+def test_commands_have_the_names_of_the_command_line(room):
+    made = room.do("board", "add_task", title="one", tags=["x"])
+    assert made["tasks"] == ["T1"]
+
+    room.do("T1", "edit_task", changes={"title": "better"})
+    room.do("T1", "limit", iterations=3)
+    room.do("T1", "pin")
+
+    task = room.read("/tasks/T1")
+    assert (task["title"], task["iterations"], task["pinned"]) == ("better", 3, True)
+    shown = room.person.task("T1")
+    assert shown == task  # the terminal says the same
+
+
+def test_k3_allstop_by_http_ends_everything_and_keeps_it_ended(room):
+    room.person.script("[[turn]]\nsteps = [{ hang = true }]\n")
+    room.person.commit("hang")
+    room.post("/runs", TASK)
+    wait_for(lambda: room.read("/board")["counts"] == {"active": 1}, "it is at work")
+
+    stopped = room.post("/allstop", {"by": "a test"})
+
+    assert stopped.status == 200
+    assert stopped.json["receipt"]["by"]
+    assert room.read("/hold")["hold"] == "stopped"
+    assert (room.person.repository / ".allstop" / "STOP").exists()
+    again = room.post("/runs", TASK)
+    assert (again.status, again.error) == (409, "refused")
+    room.do("all", "resume")
+    assert room.read("/hold")["hold"] == "running"
+
+
+def test_k3_the_command_line_stops_what_the_control_room_drives(room):
+    room.person.script("[[turn]]\nsteps = [{ hang = true }]\n")
+    room.person.commit("hang")
+    room.post("/runs", TASK)
+    wait_for(lambda: room.read("/board")["counts"] == {"active": 1}, "it is at work")
+
+    said = room.person.allstop("stop")
+
+    assert "ALLSTOP" in said
+    assert "did not answer" not in said
+    assert room.read("/hold")["hold"] == "stopped"
+
+
+def test_pause_and_resume_of_all(room):
+    room.do("all", "pause")
+    assert room.read("/hold")["hold"] == "paused"
+
+    room.do("all", "resume")
+    assert room.read("/hold")["hold"] == "running"
+
+
+def test_what_waits_for_a_person_is_in_the_inbox_and_can_be_answered(room):
+    room.person.script(
+        "repeat = true\n"
+        '[[turn]]\nsteps = [{ signal = "PENDING: Which colour?" }]\n'
+        '[[turn]]\nsteps = [{ write = "c.txt", text = "red" }, { signal = "COMPLETE" }]\n'
+    )
+    room.person.commit("ask")
+    with room.listen("?kinds=inbox") as stream:
+        task = room.post("/runs", TASK).json["run"]
+        stream.until(lambda event: event.data["count"] == 1)
+    (waiting,) = room.read("/inbox")["waiting"]
+
+    room.do(task, "answer", texts=["Red."])
+
+    assert "Which colour?" in waiting["text"]
+    assert waiting["task"] == task
+    _task(room, task, "done")
+    assert room.read("/inbox")["waiting"] == []
+
+
+def test_runs_come_in_pages_the_newest_first(room):
+    _task(room, room.post("/runs", TASK).json["run"], "done")
+    whole = [run["id"] for run in room.read("/runs")["runs"]]
+
+    first = room.read("/runs?limit=1")
+    rest = room.read(f"/runs?before={first['runs'][-1]['id']}")
+
+    assert whole == ["board/T1.merge1", "board/T1.1"]
+    assert [run["id"] for run in first["runs"]] == whole[:1]
+    assert first["more"]
+    assert [run["id"] for run in rest["runs"]] == whole[1:]
+    assert not rest["more"]
+    assert {run["kind"] for run in room.read("/runs?kind=task")["runs"]} == {"task"}
+    assert room.read("/runs?open=true")["runs"] == []
+
+
+def test_a_run_that_is_over_stays_over(room):
+    task = _task(room, room.post("/runs", TASK).json["run"], "done")
+
+    answer = room.post(f"/runs/{task['run']}/commands", {"command": "say", "text": "more"})
+
+    assert (answer.status, answer.error) == (409, "refused")
+    assert settled(room, task["run"], "done")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("/runs", {"kind": "nonsense"}, 422, "invalid"),
+        ("/runs", {"kind": "task"}, 422, "invalid"),
+        ("/runs", {"kind": "task", "prompt": "x", "more": 1}, 422, "invalid"),
+        ("/runs", b"{", 400, "not_json"),
+        ("/runs", b"\xff\xfe", 400, "not_json"),
+        ("/runs", b'{"kind": "task", "prompt": ' + b"[" * 100_000, 422, "invalid"),
+        ("/runs", b"[]", 422, "invalid"),
+        ("/runs/all/commands", {"command": "nonsense"}, 422, "invalid"),
+        ("/runs/nobody/commands", {"command": "pause"}, 404, "not_found"),
+        ("/runs/T9/commands", {"command": "approve"}, 409, "refused"),
+        ("/runs/board/commands", {"command": "add_task", "title": ""}, 422, "invalid"),
+        ("/runs/board/commands", {"command": "add_task", "title": "x", "needs": ["T9"]}, 409, "refused"),
+        ("/nowhere", {}, 404, "not_found"),
+        ("/stream", {}, 405, "method_not_allowed"),
+        ("/board", {}, 405, "method_not_allowed"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_done_is_said_in_one_shape(still_room, path, body, status, code):
+    answer = still_room.post(path, body)
+
+    assert (answer.status, answer.error) == (status, code), answer.body
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs?limit=0",
+        "/runs?limit=100000",
+        "/runs?limit=x",
+        "/runs?nonsense=1",
+        "/runs/board/events?after=-1",
+        "/board?after=-1",
+        "/stats?hours=-1",
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(still_room, path):
+    answer = still_room.get(path)
+
+    assert (answer.status, answer.error) == (422, "invalid")
+
+
+def test_head_is_get_without_the_words(still_room):
+    answer = still_room.ask("HEAD", "/api/v1/runs")
+
+    assert (answer.status, answer.body) == (200, b"")
+
+
+def test_changed_settings_are_taken_up_when_they_are_right(room):
+    good = (room.person.repository / "allstop.toml").read_text()
+    room.person.write("allstop.toml", good + "[loop]\nmax_iterations = 7\n")
+    room.person.commit("seven")
+    wait_for(lambda: _setting(room, "loop.max_iterations") == 7, "the new value")
+
+    room.person.write("allstop.toml", good + "[loop]\nmax_iterations = 0\n")
+    room.person.commit("wrong")
+    wait_for(lambda: room.read("/healthz")["settings_problem"], "it is said what is wrong")
+
+    assert "max_iterations" in room.read("/settings")["problem"]
+    assert _setting(room, "loop.max_iterations") == 7
+
+
+def _setting(room, key):
+    return next(row["value"] for row in room.read("/settings")["settings"] if row["key"] == key)
+
+
+def test_numbers_are_in_the_form_of_prometheus(still_room):
+    answer = still_room.ask("GET", "/metrics")
+
+    lines = answer.body.decode().splitlines()
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "allstop_stopped 0" in lines
+    for line in lines:
+        assert line.startswith("# ") or len(line.rsplit(" ", 1)) == 2
+
+
+def test_without_a_built_page_that_is_said(still_room):
+    answer = still_room.ask("GET", "/", headers={"Accept": "text/html"})
+
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_no_answer_names_a_place_on_this_machine(still_room):
+    for route in READING:
+        if "{" not in route.path:
+            text = json.dumps(still_room.read(route.path))
+            assert str(still_room.person.home) not in text, route.path
