@@ -122,7 +122,14 @@ DEFAULTS = {
         "on_error": None,
     },
     "sandbox": {"mode": "auto", "read": [], "network": "full"},
-    "server": {"host": "127.0.0.1", "port": 7373},
+    "server": {
+        "host": "127.0.0.1",
+        "port": 7373,
+        "hosts": [],
+        "tls_cert": None,
+        "tls_key": None,
+        "behind_proxy": False,
+    },
     "notify": {"sounds": True, "desktop": True, "urls": []},
     "store": {"url": "sqlite"},
 }

@@ -1,0 +1,220 @@
+"""Q10, Q26: what the control room costs, and how soon it answers.
+
+Q10: so many listeners, and a process that writes so many events a second to the journal. Counts
+what arrives, and the CPU time of the server. Q26: rooms of scripted agents talk in the server,
+while a client asks for one thing after the other. Prints figures; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+from anyio.abc import SocketStream
+
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import Say
+from allstop.core.events import Commanded, Opened
+from allstop.core.ids import RunId
+from allstop.ports import Entry
+from common import repository, say_load
+
+RUN = RunId("room:bench")
+STEP_S = 0.02
+LINK = re.compile(r"once: http://127\.0\.0\.1:(\d+)/")
+AGENT = '[agents.{name}]\ndriver = "scripted"\nscript = "talk.toml"\n'
+TALK = 'repeat = true\n[[turn]]\nsteps = [{ sleep = 0.25 }, { say = "Some words, as they are." }]\n'
+
+
+class Server:
+    def __init__(self, root: Path, process: subprocess.Popen[str], port: int) -> None:
+        self.root = root
+        self.port = port
+        self._stat = Path(f"/proc/{process.pid}/stat")
+        self._status = Path(f"/proc/{process.pid}/status")
+        self.token = (root / ".allstop" / "token").read_text(encoding="ascii").strip()
+
+    def cpu_s(self) -> float:
+        fields = self._stat.read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rss_mb(self) -> float:
+        return int(self._status.read_text().partition("VmRSS:")[2].split()[0]) / 1024
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+
+
+@contextlib.contextmanager
+def control_room(folder: Path) -> Iterator[Server]:
+    toml = AGENT.format(name="one") + AGENT.format(name="two")
+    root = repository(folder / "repository", {"allstop.toml": toml, "talk.toml": TALK})
+    environment = {"HOME": str(folder), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    command = [sys.executable, "-m", "allstop", "up", "--port", "0", "--no-open"]
+    with subprocess.Popen(
+        command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        found = None
+        while found is None:
+            line = process.stdout.readline()
+            assert line, "it ended"
+            found = LINK.search(line)
+        try:
+            yield Server(root, process, int(found[1]))
+        finally:
+            began = time.monotonic()
+            process.terminate()
+            process.wait(30)
+            print(f"ended in {time.monotonic() - began:.2f} s")
+
+
+# --- Q10 ---
+
+
+async def listen(server: Server, counts: list[int], number: int, ready: list[int]) -> None:
+    async with await anyio.connect_tcp("127.0.0.1", server.port) as stream:
+        words = "\r\n".join(f"{name}: {value}" for name, value in server.headers().items())
+        request = f"GET /api/v1/stream?kinds=log HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        await stream.send(f"{request}{words}\r\n\r\n".encode())
+        await stream.receive()
+        ready.append(number)
+        await _count(stream, counts, number)
+
+
+async def _count(stream: SocketStream, counts: list[int], number: int) -> None:
+    rest = b""
+    with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            data = rest + await stream.receive(1 << 20)
+            counts[number] += data.count(b"event: log\n")
+            rest = data[-10:] if not data.endswith(b"\n") else b""
+            counts[number] -= rest.count(b"event: log\n")
+
+
+def write(folder: Path, rate: int, seconds: float) -> None:
+    """In a process of its own: at a steady pace, some events at a time."""
+
+    async def work() -> None:
+        journal = SqliteJournal(folder, SystemClock())
+        now = SystemClock().now()
+        await journal.append(Entry(RUN, Opened(at=now, kind="room", spec={"thread": "bench"})))
+        entry = Entry(RUN, Commanded(at=now, command=Say(text="Some words, as people say them.")))
+        began, written = time.monotonic(), 0
+        while written < rate * seconds:
+            due = int((time.monotonic() - began + STEP_S) * rate) - written
+            await journal.append(*[entry] * min(due, int(rate * seconds) - written))
+            written += due
+            await anyio.sleep(STEP_S)
+        journal.close()
+
+    anyio.run(work)
+
+
+async def measure_stream(server: Server, listeners: int, rate: int, seconds: float) -> None:
+    counts, ready = [0] * listeners, list[int]()
+    expected = int(rate * seconds) + 1
+    async with anyio.create_task_group() as group:
+        for number in range(listeners):
+            group.start_soon(listen, server, counts, number, ready)
+        while len(ready) < listeners:
+            await anyio.sleep(0.05)
+        before, began = server.cpu_s(), time.monotonic()
+        command = [sys.executable, __file__, "--write", str(server.root / ".allstop")]
+        command += ["--rate", str(rate), "--seconds", str(seconds)]
+        await anyio.run_process(command, stdout=None, stderr=None)
+        with anyio.move_on_after(20):
+            while min(counts) < expected:
+                await anyio.sleep(0.02)
+        took, used = time.monotonic() - began, server.cpu_s() - before
+        group.cancel_scope.cancel()
+    whole = sum(count == expected for count in counts)
+    print(
+        f"{listeners} listeners, {rate:,} events/s for {seconds:g} s: {whole} got all {expected:,};"
+        f" server CPU {used:.2f} s in {took:.1f} s, {used / seconds:.0%} of a core"
+        f" ({used / max(sum(counts), 1) * 1e6:.2f} us a delivery), {server.rss_mb():.0f} MB"
+    )
+
+
+# --- Q26 ---
+
+
+class Client:
+    def __init__(self, server: Server) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        self._headers = server.headers()
+
+    def ask(self, method: str, path: str, body: object = None) -> tuple[int, float]:
+        began = time.perf_counter()
+        data = None if body is None else json.dumps(body)
+        self._connection.request(method, f"/api/v1{path}", data, self._headers)
+        answer = self._connection.getresponse()
+        answer.read()
+        return answer.status, (time.perf_counter() - began) * 1000
+
+
+PATHS = (
+    "/runs", "/board", "/rooms", "/rooms/t1/events", "/runs/room:t1", "/runs/room:t1/events",
+    "/inbox", "/hold", "/stats", "/machines", "/settings", "/agents", "/receipts/room:t1",
+)  # fmt: skip
+
+
+def measure_answers(server: Server, agents: int, seconds: float) -> None:
+    client = Client(server)
+    for number in range(agents):
+        order = {"kind": "room", "goal": "talk", "mode": "autopilot", "thread": f"t{number}",
+                 "agents": ["one", "two"]}  # fmt: skip
+        status, _ = client.ask("POST", "/runs", order)
+        assert status == 200, status
+    by_path: dict[str, list[float]] = {path: [] for path in PATHS}
+    until = time.monotonic() + seconds
+    before = server.cpu_s()
+    while time.monotonic() < until:
+        for path in PATHS:
+            status, took_ms = client.ask("GET", path)
+            assert status == 200, (path, status)
+            by_path[path].append(took_ms)
+            time.sleep(0.01)
+    print(f"{agents} agents talk; server CPU {(server.cpu_s() - before) / seconds:.0%} of a core")
+    everything = sorted(took for times in by_path.values() for took in times)
+    for path, times in (*by_path.items(), ("all", everything)):
+        high = sorted(times)[int(len(times) * 0.99)]
+        print(
+            f"{path:24} {len(times):5}  median {statistics.median(times):6.1f} ms"
+            f"  p99 {high:6.1f}  max {max(times):6.1f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", help=argparse.SUPPRESS)
+    parser.add_argument("--listeners", type=int, default=200)
+    parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--agents", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    given = parser.parse_args()
+    if given.write:
+        write(Path(given.write), given.rate, given.seconds)
+        return
+    say_load()
+    with tempfile.TemporaryDirectory() as folder, control_room(Path(folder)) as server:
+        anyio.run(measure_stream, server, given.listeners, given.rate, given.seconds)
+    with tempfile.TemporaryDirectory() as folder, control_room(Path(folder)) as server:
+        measure_answers(server, given.agents, given.seconds)
+
+
+if __name__ == "__main__":
+    main()
