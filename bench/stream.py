@@ -36,7 +36,7 @@ RUN = RunId("room:bench")
 STEP_S = 0.02
 LINK = re.compile(r"once: http://127\.0\.0\.1:(\d+)/")
 AGENT = '[agents.{name}]\ndriver = "scripted"\nscript = "talk.toml"\n'
-TALK = 'repeat = true\n[[turn]]\nsteps = [{ sleep = 0.25 }, { say = "Some words, as they are." }]\n'
+TALK = 'repeat = true\n[[turn]]\nsteps = [{ sleep = 1.0 }, { say = "Some words, as they are." }]\n'
 
 
 class Server:

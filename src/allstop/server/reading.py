@@ -24,7 +24,6 @@ from allstop.ports import Head, Holder, Record
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
 from allstop.server.telling import auto_view, hold_view
-from allstop.settings import describe_origin, rows
 
 
 async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
@@ -179,20 +178,7 @@ async def agents(desk: Desk, _: asked.Nothing) -> shapes.AgentList:
 
 
 async def settings(desk: Desk, _: asked.Nothing) -> shapes.SettingList:
-    loaded = desk.house.loaded
-    shown = [
-        shapes.SettingRow(
-            key=row.key,
-            value=row.value,
-            default=None if row.default is msgspec.UNSET else row.default,
-            origin=describe_origin(row.origin),
-            description=row.description,
-        )
-        for row in rows(loaded)
-    ]
-    return shapes.SettingList(
-        settings=shown, notes=list(loaded.notes), problem=desk.settings.problem
-    )
+    return desk.settings.listed
 
 
 async def machines(desk: Desk, _: asked.Nothing) -> shapes.MachineList:

@@ -181,12 +181,24 @@ def _url(wishes: Wishes, port: int) -> str:
 
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """The protocol is named because asyncio sends small answers at once only where it is."""
     try:
-        (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        listener = socket.create_server(address[:2], family=family, backlog=2048)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        hint = "name another port: allstop up --port 0 takes any that is free"
-        raise AllstopError(f"can't listen on {host} port {port}: {error.strerror}", hint) from error
+        raise _not_listening(host, port, error) from error
     with listener:
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(2048)
+        except OSError as error:
+            raise _not_listening(host, port, error) from error
         listener.settimeout(0)
         yield listener
+
+
+def _not_listening(host: str, port: int, error: OSError) -> AllstopError:
+    hint = "name another port: allstop up --port 0 takes any that is free"
+    return AllstopError(f"can't listen on {host} port {port}: {error.strerror}", hint)

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import msgspec
 
-from allstop.settings import FILE_NAME
+from allstop.server.shapes import SettingList, SettingRow
+from allstop.settings import FILE_NAME, Loaded, Row, describe_origin, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,18 @@ class SettingsKeeper:
         self._house = house
         self._say = say
         self._seen = self._signs()
+        self._loaded: Loaded | None = None
+        self._rows: list[SettingRow] = []
         self.problem = ""
+
+    @property
+    def listed(self) -> SettingList:
+        """Every setting in force; the list is made once for all who ask."""
+        loaded = self._house.loaded
+        if loaded is not self._loaded:
+            self._loaded = loaded
+            self._rows = [_row(row) for row in rows(loaded)]
+        return SettingList(settings=self._rows, notes=list(loaded.notes), problem=self.problem)
 
     async def keep(self) -> None:
         """Runs until cancelled."""
@@ -54,6 +67,16 @@ class SettingsKeeper:
     def _branches(self, heads: Path) -> list[Path]:
         branch = self._house.settings.project.target
         return [heads / branch] if branch else sorted(heads.glob("*"))[:100]
+
+
+def _row(row: Row) -> SettingRow:
+    return SettingRow(
+        key=row.key,
+        value=row.value,
+        default=None if row.default is msgspec.UNSET else row.default,
+        origin=describe_origin(row.origin),
+        description=row.description,
+    )
 
 
 def _sign(file: Path) -> tuple[int, int] | None:
