@@ -9,7 +9,7 @@ from allstop.core.errors import AllstopError
 from allstop.server.door import Request, terms
 from allstop.server.door import cookie as cookie_of
 from allstop.server.keys import OneTimeKeys, Token, kept_token
-from allstop.server.serving import check_reach
+from allstop.server.reach import check_reach
 from allstop.settings.model.host import Server
 from control_rooms import ControlRoom
 
