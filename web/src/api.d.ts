@@ -48,7 +48,8 @@ export interface paths {
         /** Runs, the newest first. */
         get: operations["get_runs"];
         put?: never;
-        post?: never;
+        /** Begin work on the board, a task, a talk, or a thread of full auto. */
+        post: operations["post_runs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -208,6 +209,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for a person, the oldest first. */
+        get: operations["get_inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents": {
         parameters: {
             query?: never;
@@ -253,6 +271,23 @@ export interface paths {
         get: operations["get_machines"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell a run, a task, or all of them to do something. */
+        post: operations["post_runs_run_commands"];
         delete?: never;
         options?: never;
         head?: never;
@@ -610,6 +645,23 @@ export interface components {
             verdict: string;
             /** @default  */
             rule: string;
+            /** @default [] */
+            questions: components["schemas"]["Question"][];
+        };
+        /**
+         * Question
+         * @description Something a tool wants to know; its options are proposals, any words will do.
+         */
+        Question: {
+            text: string;
+            /** @default [] */
+            options: components["schemas"]["Option"][];
+        };
+        /** Option */
+        Option: {
+            label: string;
+            /** @default  */
+            text: string;
         };
         /** ReceiptList */
         ReceiptList: {
@@ -655,6 +707,8 @@ export interface components {
             max_tokens: number | null;
             /** @default null */
             ask_s: number | null;
+            /** @default null */
+            adviser: components["schemas"]["Adviser"] | null;
         };
         /**
          * Prompt
@@ -699,6 +753,14 @@ export interface components {
          * @enum {unknown}
          */
         Lifetime: "" | "1h" | "5m";
+        /**
+         * Adviser
+         * @description Who answers questions of an agent's tools, where it is sure enough.
+         */
+        Adviser: {
+            agent: string;
+            min_confidence: number;
+        };
         /** RunChecks */
         RunChecks: {
             /** @enum {unknown} */
@@ -844,6 +906,8 @@ export interface components {
             until: string | null;
             /** @default false */
             for_person: boolean;
+            /** @default  */
+            question: string;
         };
         /** TurnDone */
         TurnDone: {
@@ -1185,6 +1249,32 @@ export interface components {
             events: components["schemas"]["RoomEvent"][];
             more: boolean;
         };
+        /** Inbox */
+        Inbox: {
+            waiting: components["schemas"]["Waiting"][];
+        };
+        /** Waiting */
+        Waiting: {
+            id: string;
+            run: string;
+            kind: components["schemas"]["Kind"];
+            text: string;
+            since: string;
+            do: string;
+            /** @default [] */
+            options: string[];
+            /** @default [] */
+            questions: components["schemas"]["Question"][];
+            /** @default  */
+            task: string;
+            /** @default  */
+            title: string;
+        };
+        /**
+         * Kind
+         * @enum {unknown}
+         */
+        Kind: "blocked" | "failed" | "interrupted" | "leave" | "limit" | "merge" | "paused" | "pending" | "question" | "review";
         /** AgentList */
         AgentList: {
             agents: components["schemas"]["AgentFinding"][];
@@ -1236,6 +1326,23 @@ export interface components {
             runs: string[];
             here: boolean;
         };
+        /** Opened */
+        Opened: {
+            run: string;
+        };
+        /**
+         * Done
+         * @description What came of it.
+         */
+        Done: {
+            run: string;
+            /** @default true */
+            driven: boolean;
+            /** @default  */
+            note: string;
+            /** @default [] */
+            tasks: string[];
+        };
         /**
          * Stopped
          * @description What a stop from outside did.
@@ -1278,6 +1385,337 @@ export interface components {
         /** Link */
         Link: {
             path: string;
+        };
+        /**
+         * StartBoard
+         * @description Work on the tasks; on a board that is at work already, in this way from now on.
+         */
+        StartBoard: {
+            /** @enum {unknown} */
+            kind: "board";
+            /** @default null */
+            mode: ("autopilot" | "semi") | null;
+            /** @default null */
+            parallel: number | null;
+            /** @default null */
+            count: number | null;
+            /** @default null */
+            until: string | null;
+            /** @default null */
+            budget_usd: number | null;
+        };
+        /**
+         * StartTask
+         * @description A task of its own for a prompt, begun at once.
+         */
+        StartTask: {
+            /** @enum {unknown} */
+            kind: "task";
+            prompt: string;
+            /** @default null */
+            agent: string | null;
+        };
+        /**
+         * StartRoom
+         * @description A session in a thread of the room.
+         */
+        StartRoom: {
+            /** @enum {unknown} */
+            kind: "room";
+            goal: string;
+            /** @default default */
+            thread: string;
+            /** @default collaborate */
+            mode: components["schemas"]["TalkMode"];
+            /** @default [] */
+            agents: string[];
+            /** @default null */
+            first: string | null;
+            /** @default null */
+            max_rounds: number | null;
+            /** @default null */
+            respect_final: boolean | null;
+            /** @default false */
+            instead: boolean;
+        };
+        /**
+         * StartAuto
+         * @description A thread that is kept going until its goal is reached.
+         */
+        StartAuto: {
+            /** @enum {unknown} */
+            kind: "auto";
+            goal: string;
+            /** @default null */
+            agent: string | null;
+            /** @default null */
+            policy: components["schemas"]["DecisionPolicy"] | null;
+            /** @default null */
+            approvals: components["schemas"]["Approvals"] | null;
+        };
+        /**
+         * DecisionPolicy
+         * @enum {unknown}
+         */
+        DecisionPolicy: "model" | "rules";
+        /**
+         * Approvals
+         * @description Who answers when an agent asks whether it may.
+         * @enum {unknown}
+         */
+        Approvals: "ask" | "never" | "policy";
+        /**
+         * Pause
+         * @description No new turn; the current one ends in peace.
+         */
+        Pause: {
+            /** @enum {unknown} */
+            command: "pause";
+        };
+        /**
+         * Freeze
+         * @description Stop processes where they are.
+         */
+        Freeze: {
+            /** @enum {unknown} */
+            command: "freeze";
+        };
+        /**
+         * Thaw
+         * @description Let frozen processes go on.
+         */
+        Thaw: {
+            /** @enum {unknown} */
+            command: "thaw";
+        };
+        /**
+         * Abort
+         * @description End it for good; what it made is kept.
+         */
+        Abort: {
+            /** @enum {unknown} */
+            command: "abort";
+        };
+        /**
+         * Resume
+         * @description Lift a pause, a freeze or an Allstop, and drive the run if nobody does.
+         */
+        Resume: {
+            /** @enum {unknown} */
+            command: "resume";
+        };
+        /**
+         * Stop
+         * @description Allstop: it ends now.
+         */
+        Stop: {
+            /** @enum {unknown} */
+            command: "stop";
+        };
+        /**
+         * Say
+         * @description Say something; an agent reads it at its next turn. In a room, what can be typed there.
+         */
+        Say: {
+            /** @enum {unknown} */
+            command: "say";
+            text: string;
+        };
+        /**
+         * Answer
+         * @description What an agent wanted to know; with several questions asked together, a text for each.
+         */
+        Answer: {
+            /** @enum {unknown} */
+            command: "answer";
+            texts: string[];
+        };
+        /**
+         * Allow
+         * @description Let an agent do what it asks to do: the oldest question, or the one that is named.
+         */
+        Allow: {
+            /** @enum {unknown} */
+            command: "allow";
+            /** @default null */
+            ask: string | null;
+            /** @default false */
+            session: boolean;
+        };
+        /**
+         * Deny
+         * @description Don't let it; it is told so and goes on.
+         */
+        Deny: {
+            /** @enum {unknown} */
+            command: "deny";
+            /** @default null */
+            ask: string | null;
+            /** @default  */
+            message: string;
+        };
+        /**
+         * Cancel
+         * @description End a room's session: the Stop button of Collaborate.
+         */
+        Cancel: {
+            /** @enum {unknown} */
+            command: "cancel";
+        };
+        /**
+         * Retry
+         * @description Try a task again that failed, timed out or was blocked; its workspace is kept.
+         */
+        Retry: {
+            /** @enum {unknown} */
+            command: "retry";
+            /** @default  */
+            text: string;
+        };
+        /**
+         * Skip
+         * @description Go on as if a task were done.
+         */
+        Skip: {
+            /** @enum {unknown} */
+            command: "skip";
+        };
+        /**
+         * Approve
+         * @description Merge work that waits for review.
+         */
+        Approve: {
+            /** @enum {unknown} */
+            command: "approve";
+        };
+        /**
+         * Redo
+         * @description Send work that waits for review back to the agent, with a comment.
+         */
+        Redo: {
+            /** @enum {unknown} */
+            command: "redo";
+            text: string;
+        };
+        /**
+         * Reject
+         * @description Cancel a task whose work waits for review; the work is kept.
+         */
+        Reject: {
+            /** @enum {unknown} */
+            command: "reject";
+        };
+        /**
+         * Assign
+         * @description Start this one next, whatever the mode; by this agent, if one is named.
+         */
+        Assign: {
+            /** @enum {unknown} */
+            command: "assign";
+            /** @default null */
+            agent: string | null;
+        };
+        /**
+         * Limit
+         * @description Limits of a task's own; they hold from its next attempt on.
+         */
+        Limit: {
+            /** @enum {unknown} */
+            command: "limit";
+            iterations?: number;
+            minutes?: number;
+        };
+        /**
+         * Pin
+         * @description Put a task in front of all scores, or take it back.
+         */
+        Pin: {
+            /** @enum {unknown} */
+            command: "pin";
+            /** @default true */
+            on: boolean;
+        };
+        /**
+         * EditTask
+         * @description Change what is said of a task.
+         */
+        EditTask: {
+            /** @enum {unknown} */
+            command: "edit_task";
+            changes: components["schemas"]["Changes"];
+        };
+        /**
+         * Changes
+         * @description New values for some of a task's fields.
+         */
+        Changes: {
+            title?: string;
+            body?: string;
+            operation?: string;
+            needs?: string[];
+            tags?: string[];
+            priority?: number;
+            agent?: string | null;
+            iterations?: number | null;
+            minutes?: number | null;
+        };
+        /**
+         * RemoveTask
+         * @description Take a task off the board; its record and its work stay.
+         */
+        RemoveTask: {
+            /** @enum {unknown} */
+            command: "remove_task";
+        };
+        /**
+         * RollBack
+         * @description Take a task's work out of the target branch, or throw away what isn't merged.
+         */
+        RollBack: {
+            /** @enum {unknown} */
+            command: "rollback";
+        };
+        /**
+         * Split
+         * @description Put smaller tasks in the place of one.
+         */
+        Split: {
+            /** @enum {unknown} */
+            command: "split";
+            titles: string[];
+        };
+        /**
+         * AddTask
+         * @description A new task; its id is made up where it has none.
+         */
+        AddTask: {
+            /** @enum {unknown} */
+            command: "add_task";
+            title: string;
+            /** @default  */
+            id: string;
+            /** @default  */
+            body: string;
+            /** @default  */
+            operation: string;
+            /** @default [] */
+            needs: string[];
+            /** @default [] */
+            tags: string[];
+            /** @default 0 */
+            priority: number;
+            /** @default null */
+            agent: string | null;
+        };
+        /**
+         * SetMode
+         * @description Who picks tasks: the loop, or people.
+         */
+        SetMode: {
+            /** @enum {unknown} */
+            command: "mode";
+            /** @enum {unknown} */
+            mode: "autopilot" | "semi";
         };
         /** StopOrder */
         StopOrder: {
@@ -1384,6 +1822,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    post_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Opened"];
                 };
             };
             /** @description What is wrong, and what helps. */
@@ -1698,6 +2169,35 @@ export interface operations {
             };
         };
     };
+    get_inbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
     get_agents: {
         parameters: {
             query?: never;
@@ -1772,6 +2272,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MachineList"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    post_runs_run_commands: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, a task's, or all. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             /** @description What is wrong, and what helps. */

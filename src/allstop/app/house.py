@@ -122,7 +122,7 @@ class House:
         """What must never be kept or shown: keys of the environment and of the settings."""
         from allstop.app.secrets import known_secrets
 
-        return known_secrets(self)
+        return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
 
     @property
     def is_trusted(self) -> bool:

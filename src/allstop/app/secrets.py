@@ -10,7 +10,10 @@ from allstop.core.secrets import Secrets, is_secret_name
 from allstop.settings import SettingsError
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from allstop.settings import Environment, Settings
 
 T = TypeVar("T")
 
@@ -18,38 +21,42 @@ T = TypeVar("T")
 class Discretion:
     """Agents and checks may say what they were not to know: keys of this machine."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, secrets: Callable[[], Secrets]) -> None:
+        self._secrets = secrets  # as they are known by then
 
     def __call__(self, value: T) -> T:
-        return self._house.secrets.scrubbed_in(value)
+        return self._secrets().scrubbed_in(value)
 
 
-def known_secrets(house: House) -> Secrets:
-    return Secrets([*_of_environment(house), *_of_settings(house), *_token(house)])
+def known_secrets(
+    environment: Environment, settings: Callable[[], Settings], token: Path
+) -> Secrets:
+    return Secrets(
+        [*_of_environment(environment), *_of_settings(environment, settings), *_in_file(token)]
+    )
 
 
-def _of_environment(house: House) -> Iterator[str]:
-    for name, value in house.environment.variables.items():
+def _of_environment(environment: Environment) -> Iterator[str]:
+    for name, value in environment.variables.items():
         if is_secret_name(name):
             yield value
 
 
-def _of_settings(house: House) -> Iterator[str]:
+def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> Iterator[str]:
     """What an agent is given by the settings; settings that can't be read give nothing."""
     try:
-        agents = house.settings.agents.values()
+        agents = settings().agents.values()
     except (AllstopError, SettingsError):
         return
-    variables = house.environment.variables
+    variables = environment.variables
     for agent in agents:
         if agent.api_key_env:
             yield variables.get(agent.api_key_env, "")
         yield from (value for name, value in agent.env.items() if is_secret_name(name))
 
 
-def _token(house: House) -> Iterator[str]:
+def _in_file(token: Path) -> Iterator[str]:
     try:
-        yield (house.folder / "token").read_text(encoding="utf-8").strip()
+        yield token.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return

@@ -51,7 +51,7 @@ async def workshop(
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
         workspaces=trees,
         launcher=launcher,
-        clean=Discretion(house),
+        clean=Discretion(lambda: house.secrets),
     )
     engine = LocalEngine(
         journal=house.journal,
