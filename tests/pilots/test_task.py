@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finish,
+    Item,
     OpenWorkspace,
     Outcome,
     RunChecks,
@@ -28,6 +29,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
     prompt,
 )
+from allstop.core.replies import Said, Signal
 from allstop.pilots.task import AGAIN, TaskPilot
 from flight import Flight
 from histories import NOW
@@ -193,11 +195,40 @@ def test_b7_blocked_ends_with_the_reason():
     assert move == Finish(outcome=Outcome.BLOCKED, note="no API key")
 
 
+def test_b7_a_signal_by_a_tool_counts_like_the_line():
+    """B7: and the gate decides, as ever."""
+    by_line, by_tool = fly(), fly()
+    claim = TurnDone(text="It is done.", signals=(Said(signal=Signal.COMPLETE),))
+
+    assert by_tool.back(claim) == by_line.back(said("It is done.\n<promise>COMPLETE</promise>"))
+
+
+def test_b7_signals_that_differ_wait_for_a_person():
+    """B7: a claim that is taken back is no claim."""
+    claim = TurnDone(
+        text="It is done.\n<promise>COMPLETE</promise>",
+        signals=(Said(signal=Signal.BLOCKED, text="no access"),),
+    )
+
+    move = fly().back(claim)
+
+    assert isinstance(move, Wait)
+    assert move.question.startswith("it said BLOCKED and COMPLETE; which one holds?")
+
+
+def test_b7_how_far_it_is_can_be_told_by_a_tool():
+    flight = fly()
+    flight.start()
+    flight.notes(Item(kind="progress", text="40% the parser reads"))
+
+    assert flight.state.pilot.progress == "40% the parser reads"
+
+
 def test_b7_pending_waits_for_a_person_and_the_answer_goes_into_the_next_turn():
     flight = fly()
 
     move = flight.back(said("<promise>PENDING: tabs or spaces?</promise>"))
-    assert move == Wait(reason="asks: tabs or spaces?", for_person=True)
+    assert move == Wait(reason="asks: tabs or spaces?", for_person=True, question="tabs or spaces?")
     assert flight.wait(10**6).next() == move
     move = flight.told(Answer(text="tabs"))
     assert move.prompt == prompt(

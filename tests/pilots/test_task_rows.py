@@ -87,7 +87,7 @@ def test_b8_b11_row_pending_waits_for_the_person_and_the_answer_is_the_next_prom
     flight = fly()
 
     assert flight.back(said("<promise>PENDING: a or b?</promise>")) == Wait(
-        reason="asks: a or b?", for_person=True
+        reason="asks: a or b?", for_person=True, question="a or b?"
     )
     assert flight.told(Answer(text="b")).prompt == asks_for(prompts.answered("a or b?", "b"))
 

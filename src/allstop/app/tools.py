@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import msgspec
 from msgspec import Meta, Struct
 
 from allstop.app.looking import record_of, status
@@ -43,13 +42,6 @@ class Tool(NamedTuple):
     description: str
     takes: type[_Arguments]
     do: Callable[[House, Any], Awaitable[object]]
-
-    def schema(self) -> dict[str, Any]:
-        """Of its arguments."""
-        (ref,), components = msgspec.json.schema_components([self.takes], ref_template="{name}")
-        found = dict(components[str(ref["$ref"])])
-        found.pop("title", None)
-        return found
 
 
 async def _list(house: House, _: Nothing) -> object:

@@ -17,7 +17,7 @@ from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.ids import BOARD, RunId, child_of
 from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
 from allstop.core.plain import one_line, plain
-from allstop.core.replies import Signal, read_signal
+from allstop.core.replies import Signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.tasks import Status
@@ -92,8 +92,8 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
         case ChecksDone(failed=failed, findings=findings):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             return [*(("✗", f"{check.name} failed: back to the agent") for check in failed), *found]
-        case TurnDone(text=text, change=change) if change is not None and not change.files:
-            if read_signal(text).signal is Signal.COMPLETE:
+        case TurnDone(said=said, change=change) if change is not None and not change.files:
+            if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
         case _:
             pass

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName, RunId
+from allstop.core.replies import Said, agreed
 
 
 class Outcome(StrEnum):
@@ -289,6 +290,12 @@ class TurnDone(_Result, frozen=True, tag="turn_done"):
     thread: str | None = None
     usage: Usage = Usage()
     change: Change | None = None
+    signals: tuple[Said, ...] = ()  # given by a tool; the text may end with one, too
+
+    @property
+    def said(self) -> Said:
+        """What it claims: no more than that."""
+        return agreed(self.text, self.signals)
 
 
 class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -38,6 +39,25 @@ def read_signal(message: str) -> Said:
     if complete:
         return Said(signal=Signal.COMPLETE)
     return Said(signal=Signal(kind.lower()), text=text)
+
+
+def agreed(message: str, signals: Sequence[Said]) -> Said:
+    """What an agent claims, by its final message and by signals of a tool.
+
+    Claims that don't agree are a question for a person.
+    """
+    written = read_signal(message)
+    if not signals:
+        return written
+    counts = written.signal not in (Signal.NONE, Signal.PROGRESS)
+    claims = [*signals, *([written] if counts else [])]
+    kinds = list(dict.fromkeys(claim.signal for claim in claims))
+    if len(kinds) == 1:
+        return claims[-1]
+    names = " and ".join(kind.upper() for kind in kinds)
+    texts = "; ".join(claim.text for claim in claims if claim.text)
+    question = f"it said {names}; which one holds?" + (f" ({texts})" if texts else "")
+    return Said(signal=Signal.PENDING, text=question)
 
 
 def _last_line(message: str) -> str:

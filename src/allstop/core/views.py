@@ -53,7 +53,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import one_line
-from allstop.core.replies import Signal, read_signal
+from allstop.core.replies import Said, Signal, read_signal
 from allstop.core.run import Pilot, RunState
 
 
@@ -167,8 +167,8 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
 
 def outcome_of(result: Result) -> str:
     match result:
-        case TurnDone(text=text, usage=usage, change=change):
-            parts = [_words(text), _used(usage.tokens), _changed(change)]
+        case TurnDone(text=text, said=said, usage=usage, change=change):
+            parts = [_words(text, said), _used(usage.tokens), _changed(change)]
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=(), passed=True):
             return "no verification configured"
@@ -192,12 +192,12 @@ def outcome_of(result: Result) -> str:
             )
 
 
-def _words(text: str) -> str:
-    """The last line of what was said, after the signal if it ended with one."""
-    said = read_signal(text)
+def _words(text: str, said: Said) -> str:
+    """The last line of what was said, after the signal if there was one."""
     if said.signal is Signal.NONE:
         return _last_line(text) or "(no words)"
-    before = _last_line(text.rstrip().rpartition("\n")[0])
+    is_written = read_signal(text).signal is not Signal.NONE
+    before = _last_line(text.rstrip().rpartition("\n")[0] if is_written else text)
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
 

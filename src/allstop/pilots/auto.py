@@ -52,7 +52,6 @@ from allstop.core.moves import (
     prompt_of,
 )
 from allstop.core.plain import ending, one_line
-from allstop.core.replies import read_signal
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
@@ -225,7 +224,7 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
     summary = TurnSummary(
         turn=state.turns + 1,
         status="completed",
-        said=read_signal(turn.text),
+        said=turn.said,
         text=ending(turn.text, 8000),
         plan=doing.plan,
         change=turn.change or state.change,

@@ -188,7 +188,9 @@ def _rested(state: TaskState, at: datetime) -> TaskState:
 def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
     """How far it is may be said at any time, but only in the agent's own words."""
     for item in items:
-        if item.kind == "message":
+        if item.kind == "progress":
+            state = replace(state, progress=item.text)
+        elif item.kind == "message":
             said = read_signal(item.text)
             if said.signal is Signal.PROGRESS:
                 state = replace(state, progress=said.text)
@@ -275,7 +277,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
 
 
 def _signal(spec: TaskSpec, turn: TurnDone) -> Said:
-    said = read_signal(turn.text)
+    said = turn.said
     if spec.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
         return Said(signal=Signal.COMPLETE)
     return said

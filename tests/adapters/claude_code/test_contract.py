@@ -4,7 +4,7 @@ import pytest
 
 from adapters.claude_code.bench import BEATS, bash, came_back, replies, write
 from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.asking import NO
+from allstop.adapters.agents.claude_code.asking import WITHOUT
 from allstop.testing.agents import AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
@@ -25,7 +25,7 @@ LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
 
 
 def _judged(came):
-    return ("denied" if NO in came[-1] else "allowed") if came else ""
+    return ("denied" if WITHOUT in came[-1] else "allowed") if came else ""
 
 
 class TestClaudeCode(AgentContract):

@@ -78,6 +78,8 @@ class ClaudeCodeAgent:
             exchange = Exchange(child, telling, watch, self._moment, self._program.leave)
             is_going_on = opening.resumed is not None
             end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
+        if isinstance(end, TurnDone):
+            end = replace(end, signals=exchange.desk.signals)
         return end, telling.is_lost and is_going_on
 
     def _moment(self) -> Moment:

@@ -44,7 +44,10 @@ def answer(wanted: ControlRequest, told: Answer) -> Mapping[str, Any]:
     is_question = wanted.request.tool_name == QUESTION
     if not told.allows:
         then = ALONE if is_question else WITHOUT
-        return {"behavior": "deny", "message": f"Denied. {told.message} {then}"}
+        return {
+            "behavior": "deny",
+            "message": " ".join(filter(None, ("Denied.", told.message, then))),
+        }
     if is_question:
         asked = [each["question"] for each in _questions(given)]
         answers = dict(zip(asked, told.to(len(asked), ALONE), strict=True))

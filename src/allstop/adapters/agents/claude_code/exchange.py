@@ -23,6 +23,7 @@ from allstop.adapters.agents.claude_code.messages import (
 )
 from allstop.adapters.agents.claude_code.starting import Leave
 from allstop.adapters.agents.claude_code.telling import (
+    MCP,
     Dropped,
     End,
     GivenUp,
@@ -30,6 +31,8 @@ from allstop.adapters.agents.claude_code.telling import (
     Telling,
     Unknown,
 )
+from allstop.adapters.agents.claude_code.tools import answered
+from allstop.adapters.agents.desk import Desk
 from allstop.core import approvals
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
@@ -54,8 +57,10 @@ class Exchange:
         self._watch = watch
         self._moment = moment
         self._leave = leave
+        self.desk = Desk(watch)
         self._lines = Lines()
         self._errors = Tail(16 * 1024)
+        self._sending = anyio.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[str, anyio.Event] = {}
         self._answers: dict[str, Answer] = {}
@@ -81,7 +86,7 @@ class Exchange:
     async def _begin(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
         if is_going_on and (told := await self._order("get_usage")) is not None:
             self._telling.before = _so_far(told)
-        await self._child.send(orders.say(prompt))
+        await self._send(orders.say(prompt))
 
     async def _read(self, group: TaskGroup) -> End:
         while (chunk := await self._child.receive()) is not None:
@@ -110,13 +115,14 @@ class Exchange:
                 self._watch.live(happening)
             case Item():
                 await self._watch.saw(happening)
-            case ControlRequest():
-                group.start_soon(self._ask, happening)
+            case ControlRequest(request=request):
+                answers = self._use if request.subtype == MCP else self._ask
+                group.start_soon(answers, happening)
             case Dropped(id_):
                 if scope := self._asks.get(id_):
                     scope.cancel()
             case Unknown(id_, what):
-                await self._child.send(orders.refuse(id_, f"{what} is not known here"))
+                await self._send(orders.refuse(id_, f"{what} is not known here"))
             case Answer(request_id=id_):
                 self._heard(id_, happening)
             case GivenUp(failed):
@@ -132,15 +138,28 @@ class Exchange:
             is_question = wanted.request.tool_name == QUESTION
             is_free = self._leave is Leave.ALL and not is_question
             told = FREE if is_free else await self._watch.ask(asked(wanted))
-            await self._child.send(orders.permit(wanted.request_id, answer(wanted, told)))
+            await self._send(orders.permit(wanted.request_id, answer(wanted, told)))
         self._asks.pop(wanted.request_id, None)
+
+    async def _use(self, wanted: ControlRequest) -> None:
+        """A message for our tools; as with an ask, it may no longer want to know."""
+        with anyio.CancelScope() as scope:
+            self._asks[wanted.request_id] = scope
+            said = await answered(self.desk, wanted.request)
+            await self._send(orders.permit(wanted.request_id, {"mcp_response": said}))
+        self._asks.pop(wanted.request_id, None)
+
+    async def _send(self, line: bytes) -> None:
+        """One at a time: while a long prompt is still being read, it may ask already."""
+        async with self._sending:
+            await self._child.send(line)
 
     async def _order(self, subtype: str) -> Answer | None:
         """What it answers, if it does within a time."""
         id_ = f"allstop-{next(self._numbers)}"
         self._waiting[id_] = anyio.Event()
         with anyio.move_on_after(ANSWER_WITHIN_S):
-            await self._child.send(orders.order(id_, subtype))
+            await self._send(orders.order(id_, subtype))
             await self._waiting[id_].wait()
         self._waiting.pop(id_)
         return self._answers.pop(id_, None)
@@ -153,7 +172,7 @@ class Exchange:
     async def _interrupt(self) -> None:
         """It stops its commands, writes down how far it has come, and tells what it used."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(INTERRUPT_WITHIN_S):
-            await self._child.send(orders.order("allstop-interrupt", "interrupt"))
+            await self._send(orders.order("allstop-interrupt", "interrupt"))
             while (chunk := await self._child.receive()) is not None:
                 lines = self._lines.feed(chunk.data) if chunk.stream is Stream.OUT else ()
                 for line in lines:

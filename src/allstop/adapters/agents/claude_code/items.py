@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from allstop.adapters.agents.claude_code import tools
 from allstop.adapters.agents.claude_code.asking import EDITS, QUESTION
 from allstop.adapters.agents.claude_code.messages import Block
 from allstop.core.moves import Item
@@ -46,6 +47,8 @@ def done(used: Block, came: Block) -> Item | None:
         return Item(kind="plan", text=_plan(given))
     if used.name == REPLY_TOOL and not failed:
         return None  # it is the reply itself
+    if used.name.startswith(tools.PREFIX) and not failed:
+        return None  # what it said there is an item already
     if used.name == QUESTION:
         return Item(kind="question", text=output)
     shown = one_line(json.dumps(given, ensure_ascii=False), 300)

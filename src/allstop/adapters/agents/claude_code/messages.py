@@ -122,6 +122,8 @@ class Permission(_Message, frozen=True):
     subtype: str = ""
     tool_name: str = ""
     input: dict[str, Any] = {}
+    server_name: str = ""  # of a message for one of our tools
+    message: Any = None
 
 
 class ControlRequest(_Message, frozen=True):

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from allstop.adapters.agents.claude_code import tools
+from allstop.adapters.agents.desk import is_open
 from allstop.ports import Box, Launch, Turn
 
 
@@ -62,6 +64,7 @@ _QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
+    "MCP_TOOL_TIMEOUT": str(tools.WAIT_MS),
 }
 
 
@@ -89,6 +92,8 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
         words += ("--permission-mode", "acceptEdits")
     if program.model is not None:
         words += ("--model", program.model)
+    if is_open(turn):
+        words += tools.arguments()
     talk = turn.prompt.talk
     if talk is not None and talk.reply_schema is not None:
         words += ("--json-schema", json.dumps(talk.reply_schema))

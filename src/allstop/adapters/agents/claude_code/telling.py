@@ -36,6 +36,7 @@ from allstop.core.streaming import MessageWords
 from allstop.ports import Live
 
 TOOLS_AT_MOST = 1000
+MCP = "mcp_message"
 _NEEDED = (b'"type":"result"', b'"type":"control_request"')
 
 
@@ -100,7 +101,7 @@ class Telling:
             case Result():
                 yield self._end(message, at)
             case ControlRequest(request_id=id_, request=request):
-                known = request.subtype == "can_use_tool"
+                known = request.subtype in ("can_use_tool", MCP)
                 yield message if known else Unknown(id_, request.subtype)
             case ControlCancel(request_id=id_):
                 yield Dropped(id_)

@@ -109,7 +109,12 @@ class CodexAgent:
     ) -> TurnDone | Failed:
         usage = self._usage(conversation)
         if ended.status == "completed":
-            return TurnDone(text=conversation.fold.text, thread=conversation.thread, usage=usage)
+            return TurnDone(
+                text=conversation.fold.text,
+                thread=conversation.thread,
+                usage=usage,
+                signals=conversation.desk.signals,
+            )
         if ended.status == "interrupted":
             message = "codex interrupted the turn by itself"
             return Failed(kind=FailureKind.CRASHED, message=message, usage=usage)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 import anyio
@@ -12,6 +14,8 @@ from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw, decoded
 from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
+from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
+from allstop.adapters.agents.desk import Desk, is_open
 from allstop.ports import Live, Turn, Watch
 
 STOP_WITHIN_S = 1.0
@@ -27,6 +31,7 @@ class Conversation:
 
     def __init__(self, server: AppServer, turn: Turn, watch: Watch) -> None:
         self.fold = Fold()
+        self.desk = Desk(watch)
         self.thread = turn.thread or ""
         self.opened = told.Opened()
         self._server = server
@@ -45,7 +50,8 @@ class Conversation:
         """
         thread = self._turn.thread
         if thread is None:
-            self.opened = await self._request("thread/start", policy, told.Opened)
+            tools = {"dynamicTools": dynamic_tools()} if is_open(self._turn) else {}
+            self.opened = await self._request("thread/start", {**policy, **tools}, told.Opened)
         elif self._turn.fork:
             params = {"threadId": thread, "excludeTurns": True, **policy}
             self.opened = await self._request("thread/fork", params, told.Opened)
@@ -118,18 +124,34 @@ class Conversation:
 
     async def _ask(self, asked: Asked) -> None:
         """Whoever is asked is let go when the answer is no longer wanted."""
+        if asked.method == CALL:
+            await self._use(asked)
+            return
         where = decoded(asked.params, told.Where) or told.Where()
         ask = ask_of(asked, self.fold.begun(where.item_id), self.opened.cwd)
         if ask is None:
             await self._server.refuse(asked.id, asked.method)
             return
-        with anyio.CancelScope() as scope:
-            self._asking = (asked.id, scope)
-            self._let_go()
+        with self._wanted(asked.id) as scope:
             answer = await self._watch.ask(ask)
-        self._asking = None
         if not scope.cancelled_caught:
             await self._server.answer(asked.id, answer_to(asked, answer))
+
+    async def _use(self, asked: Asked) -> None:
+        """A tool of ours."""
+        call = decoded(asked.params, told.ToolCall) or told.ToolCall()
+        with self._wanted(asked.id) as scope:
+            done = await self.desk.call(tool_of(call), call.arguments)
+        if not scope.cancelled_caught:
+            await self._server.answer(asked.id, answer_of(done))
+
+    @contextmanager
+    def _wanted(self, request: told.RequestId) -> Iterator[anyio.CancelScope]:
+        with anyio.CancelScope() as scope:
+            self._asking = (request, scope)
+            self._let_go()
+            yield scope
+        self._asking = None
 
     def _hear(self, message: told.Message | None) -> bool:
         steps = self.fold.take(message) if message else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allstop.adapters.agents.codex.commands import line_of
 from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
+from allstop.adapters.agents.codex.tools import PREFIX
 from allstop.core.moves import Item
 from allstop.core.plain import ending
 
@@ -28,7 +29,7 @@ def item_of(item: ThreadItem) -> Item | None:
         case "contextCompaction":
             return Item(kind="compaction", text="the conversation was compacted")
         case "mcpToolCall" | "dynamicToolCall":
-            kind, text = "tool", ".".join(filter(None, (item.server, item.tool)))
+            kind, text = "tool", _tool(item)
         case "webSearch":
             kind, text = "search", item.query or ""
         case "enteredReviewMode" | "exitedReviewMode":
@@ -45,6 +46,13 @@ def plan_of(plan: Plan) -> Item:
 
 def changes(changed: tuple[FileChange, ...]) -> str:
     return "\n".join(f"{change.path}\n{change.diff}".rstrip() for change in changed)
+
+
+def _tool(item: ThreadItem) -> str:
+    """What is said by a tool of ours is an item already."""
+    if item.type == "dynamicToolCall" and (item.tool or "").startswith(PREFIX):
+        return ""
+    return ".".join(filter(None, (item.server, item.tool)))
 
 
 def _command(item: ThreadItem) -> str:

@@ -166,6 +166,11 @@ class Approval(_Told, frozen=True):
     questions: tuple[Question, ...] = ()
 
 
+class ToolCall(_Told, frozen=True):
+    tool: str = ""
+    arguments: Any = None
+
+
 class Opened(_Told, frozen=True):
     thread: Named = Named()
     cwd: str = ""

@@ -1,0 +1,24 @@
+"""Our tools as codex knows them: functions that its server asks us to carry out."""
+
+from __future__ import annotations
+
+from allstop.adapters.agents.codex.messages import ToolCall
+from allstop.adapters.agents.desk import NAME, TOOLS, Told
+
+CALL = "item/tool/call"
+PREFIX = f"{NAME}_"
+
+
+def dynamic_tools() -> list[dict[str, object]]:
+    return [{"type": "function", **tool, "name": PREFIX + name} for name, tool in TOOLS.items()]
+
+
+def tool_of(call: ToolCall) -> str:
+    return call.tool.removeprefix(PREFIX)
+
+
+def answer_of(told: Told) -> dict[str, object]:
+    return {
+        "contentItems": [{"type": "inputText", "text": told.text}],
+        "success": not told.is_error,
+    }

@@ -1,0 +1,93 @@
+"""B7, F5: the real Claude Code uses our tools: it signals, says how far it is, and asks."""
+
+import json
+import re
+
+import pytest
+
+from adapters.claude_code.bench import came_back
+from allstop.adapters.agents.claude_code.tools import PREFIX, SERVER
+from allstop.core.approvals import Ask, Option, Question
+from allstop.core.moves import Item, TurnDone
+from allstop.core.replies import Said, Signal
+from allstop.testing.agents import Onlooker
+from allstop.testing.model_server import Call, Say
+
+
+def use(name, **arguments):
+    return Say(text="", calls=(Call(name=PREFIX + name, arguments=arguments),))
+
+
+def offered(asked):
+    """By name; it loads the rest when it wants to use one."""
+    return set(re.findall(r"mcp__\w+", json.dumps(asked.body)))
+
+
+async def test_b7_it_signals_and_tells_how_far_it_is(bench):
+    """B7: what it says there are items of its turn; nobody is asked whether it may."""
+    agent = await bench.agent(
+        [
+            use("progress", percent=40, text="the parser reads"),
+            use("signal", signal="PENDING", text="Which one?"),
+            "That is it.",
+        ]
+    )
+    watch = Onlooker()
+
+    result = await bench.turn(agent, watch)
+
+    assert isinstance(result, TurnDone), result
+    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
+    assert watch.asks == []
+    assert watch.items == [
+        Item(kind="progress", text="40% the parser reads"),
+        Item(kind="signal", text="PENDING: Which one?"),
+        Item(kind="message", text="That is it."),
+    ]
+
+
+async def test_b7_it_asks_and_is_answered(bench):
+    """B7, F5: within the turn, by a person, with its options."""
+    call = use("ask", question="Which colour?", options=["Red", "Blue"])
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
+    watch = Onlooker(allows=True, answers=("Blue",))
+
+    await bench.turn(agent, watch)
+
+    question = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
+    assert watch.asks == [
+        Ask(id="allstop-1", kind="question", text=question.text, questions=(question,))
+    ]
+    assert "Blue" in came_back(bench.server.requests[-1])[-1]
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (use("signal", signal="BLOCKED"), "BLOCKED needs a text"),
+        (use("signal", signal="COMPLETE", run="r2"), "run"),
+    ],
+)
+async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(bench, call, why):
+    """B7: there is no argument that names another run."""
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
+
+    result = await bench.turn(agent, Onlooker())
+
+    assert why in came_back(bench.server.requests[-1])[-1]
+    assert result.said.signal is Signal.NONE
+
+
+async def test_b7_a_program_of_the_repository_cannot_use_them(bench):
+    """B7: a repository's own MCP servers and settings are not read; only ours is there."""
+    own = {"mcpServers": {"allstop": {"command": "/bin/true"}, "evil": {"command": "/bin/true"}}}
+    (bench.work / ".mcp.json").write_text(json.dumps(own))
+    bench.hand_over()
+    agent = await bench.agent(["zebra", "zebra"])
+
+    await bench.turn(agent, Onlooker())
+    await bench.turn(agent, Onlooker(), place=None)
+
+    ours = {PREFIX + tool["name"] for tool in SERVER.tools}
+    at_work, talking = map(offered, bench.server.requests)
+    assert (at_work, talking) == (ours, set())
