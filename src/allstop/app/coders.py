@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -20,11 +21,11 @@ INSTALL = "npm install -g @openai/codex"
 
 def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """Its box is its sandbox, in which it need not ask; it asks for what leads out of its own."""
-    program, login = find_codex(house, name, settings), _has_login(house, name, settings)
+    program, login = find_codex(house, name, settings), has_login(house, name, settings)
     key = "" if login else key_for(house, name, settings)
     from allstop.adapters.agents.codex import CodexAgent, Setup
 
-    home = _home(house, name)
+    home = login_home(house, name, settings) if login else house.folder / "homes" / name
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
@@ -62,20 +63,10 @@ def find_codex(house: House, name: str, settings: Agent) -> str:
 def where_codex(house: House, name: str, settings: Agent) -> str:
     """What would be started, for people."""
     program = find_codex(house, name, settings)
-    if _has_login(house, name, settings):
+    if has_login(house, name, settings):
         return f"{program}, logged in; the agent can read that token"
     key_for(house, name, settings)
     return f"{program}, {variable} is set" if (variable := key_name(settings)) else program
-
-
-def _home(house: House, name: str) -> Path:
-    return house.folder / "homes" / name
-
-
-def _has_login(house: House, name: str, settings: Agent) -> bool:
-    """A variable that is named for it, or an address, comes before a login."""
-    named = settings.api_key_env is not None or settings.base_url is not None
-    return not named and (_home(house, name) / ".codex" / "auth.json").is_file()
 
 
 def _tariff(house: House, model: str, *, free: bool) -> Tariff:

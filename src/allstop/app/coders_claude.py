@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -20,16 +21,18 @@ NO_KEY = "none"
 
 def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """In its workspace it changes files unasked; for commands and all else it asks."""
-    path, key = find_claude(house, name, settings), key_for(house, name, settings)
+    path, login = find_claude(house, name, settings), has_login(house, name, settings)
+    key = "" if login else key_for(house, name, settings) or NO_KEY
     from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
 
-    home = house.folder / "homes" / name
+    home = login_home(house, name, settings) if login else house.folder / "homes" / name
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
     program = Program(
         path=path,
-        key=key or NO_KEY,
+        key=key,
+        login=login,
         base_url=settings.base_url,
         model=settings.model,
         env={**passed, **settings.env},
@@ -40,7 +43,7 @@ def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) ->
         launcher=launcher,
         clock=house.clock,
         home=str(home),
-        flat_rate=settings.flat_rate,
+        flat_rate=login or settings.flat_rate,
     )
 
 
@@ -58,6 +61,8 @@ def find_claude(house: House, name: str, settings: Agent) -> str:
 
 def where_claude(house: House, name: str, settings: Agent) -> str:
     """What would be started, for people."""
+    if has_login(house, name, settings):
+        return f"{find_claude(house, name, settings)}, logged in; the agent can read that token"
     key_for(house, name, settings)
     with_key = f", {variable} is set" if (variable := key_name(settings)) else ""
     return f"{find_claude(house, name, settings)}{with_key}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allstop.app.coders import hire_codex
-from allstop.app.coders_claude import hire_claude
+from allstop.app.coders import find_codex, hire_codex
+from allstop.app.coders_claude import find_claude, hire_claude
 from allstop.app.models import CrewError, hire_model
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
@@ -190,6 +190,12 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         env=_environment(house, settings),
         limit_patterns=house.settings.retry.rate_limit_patterns,
     )
+
+
+def own_program(house: House, name: str, settings: Agent) -> str:
+    """The program of an agent that has one of its vendor's."""
+    find = find_codex if settings.driver is Driver.CODEX else find_claude
+    return find(house, name, settings)
 
 
 def program(name: str, house: House) -> str:

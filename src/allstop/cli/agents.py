@@ -38,6 +38,27 @@ def agents(context: click.Context, as_json: bool) -> None:
 
 @agents.command()
 @click.argument("name")
+@click.argument("words", nargs=-1)
+@click.pass_obj
+def login(context: Context, name: str, words: tuple[str, ...]) -> None:
+    """Let NAME's own program log in, in a home made for its account.
+
+    Your own ~/.codex and ~/.claude stay yours. WORDS are for the program, after `--`: for codex
+    --device-auth, or --with-api-key to read a key from standard input.
+    """
+    from allstop.app import crew
+    from allstop.app.logins import can_log_in, log_in
+
+    with context.house() as house:
+        settings = house.settings.agents[crew.known(house, name)]
+        can_log_in(name, settings)
+        home = log_in(house, name, crew.own_program(house, name, settings), words)
+    click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
+    click.echo("To log out, remove that folder.")
+
+
+@agents.command()
+@click.argument("name")
 @click.option("--prompt", default="Reply with the one word: ready", show_default=True)
 @json_option
 @click.pass_obj

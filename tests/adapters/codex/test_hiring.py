@@ -130,7 +130,7 @@ def test_k9_doctor_says_what_would_be_started(person, more, variables, found):
 def test_k24_a_login_of_its_own_stands_for_a_key(person):
     """K24: in a home made for it, never the user's own; `doctor` says who can read it."""
     there = house(person)
-    login = there.folder / "homes" / "it" / ".codex" / "auth.json"
+    login = person.home / ".local/state/allstop/logins/it/.codex/auth.json"
     login.parent.mkdir(parents=True)
     login.write_text("{}")
 

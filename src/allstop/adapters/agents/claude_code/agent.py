@@ -38,7 +38,7 @@ class ClaudeCodeAgent:
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
-        """`home` is where it lives in turns without a workspace."""
+        """`home` is where it lives in turns without a workspace; and in all, where there is a login."""
         self._program = program
         self._launcher = launcher
         self._clock = clock
@@ -73,7 +73,10 @@ class ClaudeCodeAgent:
         self, turn: Turn, opening: Opening, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
         telling = Telling(opening.thread)
-        launch = launch_of(self._program, turn, turn.place or Box(home=self._home), opening)
+        box = turn.place or Box(home=self._home)
+        if self._program.login:
+            box = replace(box, home=self._home)
+        launch = launch_of(self._program, turn, box, opening)
         async with self._launcher.launch(launch) as child:
             exchange = Exchange(child, telling, watch, self._moment, self._program.leave)
             is_going_on = opening.resumed is not None

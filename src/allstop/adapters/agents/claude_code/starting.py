@@ -26,6 +26,7 @@ class Program(Struct, frozen=True, kw_only=True):
 
     path: str
     key: str
+    login: bool = False  # its home holds one, in place of a key
     base_url: str | None = None  # None: the vendor's own
     model: str | None = None  # None: its own choice
     env: Mapping[str, str] = {}  # wins over what is set here
@@ -102,4 +103,5 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
 
 def _environment(program: Program) -> dict[str, str]:
     url = {"ANTHROPIC_BASE_URL": program.base_url} if program.base_url else {}
-    return {**_QUIET, **url, "ANTHROPIC_API_KEY": program.key, **program.env}
+    key = {} if program.login else {"ANTHROPIC_API_KEY": program.key}
+    return {**_QUIET, **url, **key, **program.env}
