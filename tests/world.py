@@ -104,7 +104,7 @@ class PaperWorkspaces:
         self.landed = []
         self.trouble = {}
 
-    async def open(self, workspace, target, label, *, onto="", stash=False):
+    async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         if self.trouble.get("open"):
             return self.trouble["open"].pop(0)
         self.opened[workspace] = target

@@ -40,7 +40,7 @@ class Repository:
     def _happens(self, share):
         return not self.calm and self._chance.random() < share
 
-    async def open(self, workspace, target, label, *, onto="", stash=False):
+    async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         await self._takes(3)
         if self._happens(0.05):
             return Failed(kind=FailureKind.CRASHED, message="git was killed")

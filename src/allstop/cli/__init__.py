@@ -40,6 +40,8 @@ COMMANDS = {
     "assign": ("people", "Start this one next, whatever the mode."),
     "pin": ("people", "Put a task in front of all scores."),
     "limit": ("people", "Give a task limits of its own."),
+    "take": ("handing", "Take a task over by hand, in a clone of your own; its agent waits."),
+    "give": ("handing", "Give a task back: its agent goes on from what you have committed."),
     "split": ("people", "Put smaller tasks in the place of one."),
     "rollback": ("people", "Take a task's work out of the target branch again."),
     "clean": ("people", "Show which workspaces can go; with --yes, remove them."),

@@ -141,6 +141,12 @@ class Answer(_Command, frozen=True, tag="answer"):
     text: str
 
 
+class Give(_Command, frozen=True, tag="give"):
+    """A person has worked on a task by hand; its agent goes on from this commit."""
+
+    commit: str
+
+
 class Permit(_Command, frozen=True, tag="permit"):
     """Whether an agent may do what it asked to do."""
 
@@ -183,6 +189,7 @@ Command: TypeAlias = (
     | Abort
     | Answer
     | Permit
+    | Give
     | Raise
     | SetMode
     | Equip

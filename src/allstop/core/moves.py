@@ -175,6 +175,7 @@ class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):
     target: str
     onto: str = ""  # a commit of the target to bring in; its conflicts are left in the files
     stash: bool = False  # what a stop left uncommitted is put aside
+    given: str = ""  # a commit in which a person went on with the work, to bring in
 
 
 class Deliver(_Move, frozen=True, tag="deliver"):

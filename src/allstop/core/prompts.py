@@ -66,6 +66,11 @@ def conflicts(paths: Sequence[str]) -> str:
     )
 
 
+GIVEN = (
+    "A person has worked on this by hand meanwhile. Their commits are merged into your clone: look at"
+    " `git log` and at the files before you go on."
+)
+
 STASHED = (
     "You were stopped in the middle of your work; what was not committed then is in `git stash`."
 )

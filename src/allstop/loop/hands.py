@@ -104,7 +104,12 @@ class Hands:
                 return await self._checking.run(run, move, watch)
             case OpenWorkspace():
                 return await self._workspaces.open(
-                    move.workspace, move.target, run, onto=move.onto, stash=move.stash
+                    move.workspace,
+                    move.target,
+                    run,
+                    onto=move.onto,
+                    stash=move.stash,
+                    given=move.given,
                 )
             case Integrate():
                 return await self._workspaces.integrate(

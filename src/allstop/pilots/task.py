@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import brakes, prompts, roster
-from allstop.core.commands import Answer, Retry, Say
+from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
 from allstop.core.ids import AgentName
 from allstop.core.moves import (
@@ -74,6 +74,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     began: datetime | None = None  # the move that is under way
     busy_s: float = 0.0
     stash: bool = False  # a stop left something uncommitted
+    given: str = ""  # a commit of a person's, to bring in
     end: Outcome | None = None
     note: str = ""
 
@@ -110,6 +111,8 @@ class TaskPilot:
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
                 news = prompts.answered(state.said.text, text)
                 return replace(state, said=NOTHING_SAID, news=news)
+            case Commanded(command=Give(commit=commit)):
+                return _given(state, commit)
             case Commanded(command=Retry()):
                 return replace(state, wait_until=None, failures=0)
             case _:
@@ -126,7 +129,11 @@ class TaskPilot:
             return Finish(outcome=Outcome.TIMED_OUT, note=f"not done after {minutes} minutes")
         if spec.target is not None and not state.base:
             return OpenWorkspace(
-                workspace=spec.task, target=spec.target, onto=spec.onto, stash=state.stash
+                workspace=spec.task,
+                target=spec.target,
+                onto=spec.onto,
+                stash=state.stash,
+                given=state.given,
             )
         if state.said.signal is Signal.PENDING:
             asks = state.said.text
@@ -185,6 +192,12 @@ def _rested(state: TaskState, at: datetime) -> TaskState:
     return replace(state, began=None, busy_s=state.busy_s + brakes.seconds_in(at - state.began))
 
 
+def _given(state: TaskState, commit: str) -> TaskState:
+    """A person's work is work: what was said before it no longer counts."""
+    news = "\n\n".join(filter(None, [state.news, prompts.GIVEN]))
+    return replace(state, base="", given=commit, said=NOTHING_SAID, checked=False, news=news)
+
+
 def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
     """How far it is may be said at any time, but only in the agent's own words."""
     for item in items:
@@ -241,7 +254,7 @@ def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
     ]
     new = [text for text in told if text not in state.news]  # it may have been cut off since
     news = "\n\n".join(filter(None, [state.news, *new]))
-    return replace(state, base=opened.base, stash=False, news=news)
+    return replace(state, base=opened.base, stash=False, given="", news=news)
 
 
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:

@@ -39,12 +39,20 @@ class Workspaces(Protocol):
     """Clones of the repository, one for each piece of work, which only boxed programs touch."""
 
     async def open(
-        self, workspace: str, target: str, label: str, *, onto: str = "", stash: bool = False
+        self,
+        workspace: str,
+        target: str,
+        label: str,
+        *,
+        onto: str = "",
+        stash: bool = False,
+        given: str = "",
     ) -> WorkspaceOpen | Failed:
         """Make it from the tip of `target`; one that exists is taken up as it is.
 
         `onto` is a commit of the target that is merged into it; conflicts are left in the files.
-        With `stash`, what was left uncommitted is put aside first.
+        With `stash`, what was left uncommitted is put aside first. `given` is a commit of a person
+        who went on with the work: merged likewise, but it is work, not where work starts from.
         """
         ...
 

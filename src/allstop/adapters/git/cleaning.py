@@ -28,7 +28,12 @@ from allstop.core.moves import Failed
 from allstop.ports import Launcher
 
 LOOK_WITHIN_S = 60.0
-KEPT_REFS = ("refs/allstop/base/", "refs/allstop/tip/", "refs/allstop/merge/")
+KEPT_REFS = (
+    "refs/allstop/base/",
+    "refs/allstop/tip/",
+    "refs/allstop/merge/",
+    "refs/allstop/given/",
+)
 
 
 class State(StrEnum):

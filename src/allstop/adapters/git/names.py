@@ -41,6 +41,11 @@ def merge_ref(workspace: str) -> str:
     return f"refs/allstop/merge/{folder_name(workspace)}"
 
 
+def given_ref(workspace: str) -> str:
+    """What a person has made of the work by hand."""
+    return f"refs/allstop/given/{folder_name(workspace)}"
+
+
 def revert_ref(commit: str) -> str:
     return f"refs/allstop/revert/{commit}"
 

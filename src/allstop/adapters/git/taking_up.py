@@ -44,6 +44,7 @@ class Resuming:
         *,
         onto: str = "",
         stash: bool = False,
+        given: str = "",
     ) -> WorkspaceOpen:
         """Killed half-way and done again, it comes to the same.
 
@@ -55,10 +56,10 @@ class Resuming:
         if onto:
             await self._repository.set_refs(f"update {base_ref(workspace)} {onto}")
         notes: list[str] = []
-        told = await self._look(tree, meta, workspace, label, onto, stash=stash)
+        told = await self._look(tree, meta, workspace, label, onto or given, stash=stash)
         if told is None:
             meta = await self._make_anew(tree, meta, workspace, label, notes)
-            told = await self._tell(tree, meta, workspace, label, onto, stash=stash)
+            told = await self._tell(tree, meta, workspace, label, onto or given, stash=stash)
         if onto:
             meta = replace(meta, base=onto)
             tree.finish(meta)

@@ -82,7 +82,35 @@ class GitWorkspaces:
     # --- the port ---
 
     async def open(
-        self, workspace: str, target: str, label: str, *, onto: str = "", stash: bool = False
+        self,
+        workspace: str,
+        target: str,
+        label: str,
+        *,
+        onto: str = "",
+        stash: bool = False,
+        given: str = "",
+    ) -> WorkspaceOpen | Failed:
+        opened = await self._open(workspace, target, label, onto=onto, stash=stash)
+        if not given or isinstance(opened, Failed) or opened.conflicts:
+            return opened
+        try:
+            return await self._with_given(workspace, label, opened, given)
+        except TROUBLE as error:
+            return _failed(error)
+
+    async def _with_given(
+        self, workspace: str, label: str, opened: WorkspaceOpen, given: str
+    ) -> WorkspaceOpen:
+        tree = self._tree(workspace)
+        meta = tree.meta()
+        assert meta is not None, "it was just opened"
+        commit = await self._commit_to_bring(given)
+        again = await self._resuming.take_up(tree, meta, workspace, label, given=commit)
+        return replace(again, stashed=opened.stashed, notes=(*opened.notes, *again.notes))
+
+    async def _open(
+        self, workspace: str, target: str, label: str, *, onto: str, stash: bool
     ) -> WorkspaceOpen | Failed:
         try:
             brought = await self._commit_to_bring(onto)
