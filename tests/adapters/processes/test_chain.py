@@ -212,3 +212,14 @@ async def test_the_path_is_made_of_what_can_be_read(launcher, place, tmp_path):
 
     expected = [str(node / ".bin"), str(single.parent), "/usr/local/bin", "/usr/bin", "/bin"]
     assert out.decode().strip().split(os.pathsep) == expected
+
+
+async def test_a_program_that_a_shell_is_to_start_is_shown_with_all_it_needs(at_home, home, place):
+    """K14: its links and its interpreter, as if it were started itself."""
+    script(home / ".local/bin/reader", "#!/bin/sh\necho read by a reader\n")
+    tool = link(home / "tool", script(home / "real/tool", "#!/usr/bin/env reader\n"))
+    launch = place.launch("sh", "-c", 'exec "$1"', "sh", str(tool))
+
+    out, err, code = await run(at_home, msgspec.structs.replace(launch, programs=(str(tool),)))
+
+    assert (out, code) == (b"read by a reader\n", 0), err

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,8 +51,11 @@ def scene_of(launch: Launch, host: Host) -> Scene:
     box = launch.box
     reads = _reads(box, host)
     path = read_path(box)
-    program = program_of(launch.argv[0], box, (*path, *host.path, *STANDARD_PATH))
-    needs = _needs(program, box, host)
+    wanted = (*path, *host.path, *STANDARD_PATH)
+    program, *others = (
+        program_of(each, box, wanted) for each in (launch.argv[0], *launch.programs)
+    )
+    needs = _together(_needs(each, box, host) for each in (program, *others))
     mounts = arranged((*_own(box), *reads, *needs.mounts))
     _refuse_detours(mounts)
     return Scene(
@@ -139,6 +143,11 @@ def _needs(program: str, box: Box, host: Host) -> Needs:
         mount for mount in needs.mounts if not any(is_within(mount.dest, place) for place in own)
     )
     return Needs(outside, needs.path)
+
+
+def _together(all_needs: Iterable[Needs]) -> Needs:
+    mounts, folders = zip(*all_needs, strict=True)
+    return Needs(tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders)))
 
 
 def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:
