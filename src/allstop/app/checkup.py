@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
-from allstop.app import coders, coders_claude, crew, models, work
+from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone, prompt
 from allstop.core.plain import ending
 from allstop.ports import Box, Launcher, Live, Turn
 from allstop.settings import roster
-from allstop.settings.model import STANDARD_KEY, Agent, Driver
+from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -77,10 +77,6 @@ def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> Age
 
 
 def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
-    if agent.driver not in crew.READY:
-        key = agent.api_key_env or STANDARD_KEY.get(agent.driver, "")
-        has = f", {key} is set" if key and key in house.environment.variables else ""
-        return f"configured{has}", f"the driver {agent.driver.value!r} is not in this version yet"
     try:
         if agent.driver in models.PROVIDERS:
             models.key_for(house, name, agent)
@@ -89,6 +85,8 @@ def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
             return coders.where_codex(house, name, agent), ""
         if agent.driver is Driver.CLAUDE_CODE:
             return coders_claude.where_claude(house, name, agent), ""
+        if agent.driver is Driver.ACP:
+            return coders_acp.where_acp(house, name, agent), ""
         if agent.driver is Driver.COMMAND and agent.command:
             return crew.program(agent.command[0], house), ""
         if agent.driver is Driver.SCRIPTED and agent.script:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allstop.app.coders import find_codex, hire_codex
+from allstop.app.coders_acp import hire_acp
 from allstop.app.coders_claude import find_claude, hire_claude
 from allstop.app.models import CrewError, hire_model
 from allstop.core.ids import AgentName
@@ -19,17 +20,6 @@ from allstop.settings.model import TALKERS, Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-
-READY = (
-    Driver.OPENAI,
-    Driver.ANTHROPIC,
-    Driver.OLLAMA,
-    Driver.CODEX,
-    Driver.CLAUDE_CODE,
-    Driver.COMMAND,
-    Driver.SCRIPTED,
-)
-"""The drivers of this version."""
 
 
 class Crew(Mapping[AgentName, AgentPort]):
@@ -119,7 +109,7 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
     if not names and settings.agents:
         raise CrewError(
             f"no agent that can work is configured: {', '.join(settings.agents)} can only talk",
-            "add one with the driver codex, claude-code or command; rooms need none",
+            "add one with the driver codex, claude-code, acp or command; rooms need none",
         )
     if not names:
         raise CrewError(
@@ -129,7 +119,7 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
         if settings.agents[each].driver in TALKERS:
             raise CrewError(
                 f"agent {each!r} is a model without hands: it can't work on files",
-                "it can sit in a room; for work use the driver codex, claude-code or command",
+                "it can sit in a room; for work use the driver codex, claude-code, acp or command",
             )
     return tuple(AgentName(each) for each in names)
 
@@ -147,12 +137,8 @@ def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
             return hire_codex(house, launcher, name, settings)
         case Driver.CLAUDE_CODE:
             return hire_claude(house, launcher, name, settings)
-        case other:
-            ready = ", ".join(driver.value for driver in READY)
-            raise CrewError(
-                f"agent {name!r}: the driver {other.value!r} is not in this version yet",
-                f'drivers that are: {ready}; any program works with driver = "command"',
-            )
+        case Driver.ACP:
+            return hire_acp(house, launcher, name, settings)
 
 
 def _scripted(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:

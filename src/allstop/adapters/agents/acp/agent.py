@@ -1,0 +1,116 @@
+"""An agent behind ACP: each turn is a process of its own, in the turn's box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC
+
+from msgspec.structs import replace
+
+from allstop.adapters.agents.acp import verdicts
+from allstop.adapters.agents.acp.connection import (
+    Connection,
+    GoneError,
+    RefusedError,
+    SilentError,
+)
+from allstop.adapters.agents.acp.exchange import Exchange
+from allstop.adapters.agents.acp.messages import Ended, Tokens
+from allstop.adapters.agents.acp.setup import Setup, launch_of
+from allstop.adapters.agents.acp.verdicts import Moment
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.core.plain import one_line
+from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
+
+_ENDS: Mapping[str, tuple[FailureKind, str]] = {
+    "max_tokens": (FailureKind.BAD_REQUEST, "its model's reply was cut: it was too long"),
+    "max_turn_requests": (FailureKind.EXITED, "it has asked its model as often as it may"),
+    "refusal": (FailureKind.BAD_REQUEST, "its model refused"),
+    "cancelled": (FailureKind.CRASHED, "it interrupted the turn by itself"),
+}
+
+
+class AcpAgent:
+    """A conversation is the agent's own, in the home of its box. What it cost is told in sums."""
+
+    abilities = Abilities(
+        resume=True, fork=True, asks=True, plan=True, diff=True, usage=True, needs_box=True
+    )
+
+    def __init__(self, setup: Setup, *, launcher: Launcher, clock: Clock) -> None:
+        self._setup = setup
+        self._launcher = launcher
+        self._clock = clock
+        self._costs: dict[str, float] = {}  # of each conversation so far, in dollars
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        try:
+            launch = launch_of(self._setup, turn.place, turn.run)
+            async with self._launcher.launch(launch) as child:
+                connection = Connection(child, self._setup.answer_within_s)
+                return await self._once(Exchange(connection, turn, watch), turn)
+        except UnsafeError as error:
+            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
+        except LaunchError as error:
+            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+
+    async def close(self) -> None:
+        pass
+
+    async def _once(self, exchange: Exchange, turn: Turn) -> TurnDone | Failed:
+        ended: Ended | Failed
+        try:
+            ended = await exchange.take(self._setup.model)
+        except GoneError as error:
+            ended = Failed(kind=FailureKind.CRASHED, message=error.message)
+        except SilentError as error:
+            ended = Failed(kind=FailureKind.STALLED, message=error.message)
+        except RefusedError as error:
+            ended = verdicts.refused(error.fault, self._moment())
+        await exchange.finish()
+        tokens = ended.usage if isinstance(ended, Ended) else None
+        usage = self._usage(exchange, turn, tokens)
+        result = self._result(exchange, ended) if isinstance(ended, Ended) else ended
+        if isinstance(result, Failed):
+            return replace(result, usage=usage, message=self._without_key(result.message))
+        return replace(result, usage=usage)
+
+    def _result(self, exchange: Exchange, ended: Ended) -> TurnDone | Failed:
+        reason, text = ended.stop_reason, exchange.fold.text
+        if reason == "end_turn":
+            unpaid = ended.usage is None and verdicts.is_error(text)
+            if exchange.fold.has_failed or unpaid:
+                return verdicts.failed(text.strip(), self._moment())
+            return TurnDone(text=text, thread=exchange.thread)
+        if reason == "cancelled" and exchange.denied:  # a no is the end of the turn for some
+            why = f"The turn ended because this was not allowed: {one_line(exchange.denied)}"
+            return TurnDone(text=text or why, thread=exchange.thread)
+        kind, why = _ENDS.get(reason, (FailureKind.CRASHED, f"it ended the turn by {reason!r}"))
+        return Failed(kind=kind, message=f"{why}: {text}" if text else why)
+
+    def _usage(self, exchange: Exchange, turn: Turn, tokens: Tokens | None) -> Usage:
+        spent = exchange.fold.spent(tokens, turn.prompt.chars)
+        cost = 0.0 if self._setup.flat_rate else self._cost(exchange, turn)
+        return Usage(
+            input=spent.input,
+            cached=spent.cached,
+            output=spent.output,
+            cost_microusd=round(cost * 1_000_000),
+        )
+
+    def _cost(self, exchange: Exchange, turn: Turn) -> float:
+        """Of this turn. A conversation of which no sum is known yet was not seen from its start."""
+        total, thread = exchange.fold.cost, exchange.thread
+        if total is None:
+            return 0.0
+        before = self._costs.get(thread, 0.0 if thread != turn.thread else total)
+        self._costs[thread] = total
+        return max(0.0, total - before)
+
+    def _moment(self) -> Moment:
+        now = self._clock.now()
+        return Moment(now=now, local=UTC)  # its TZ is set so
+
+    def _without_key(self, message: str) -> str:
+        key = self._setup.key
+        return message.replace(key, "[the key]") if len(key) > 8 else message

@@ -1,0 +1,169 @@
+"""One turn with one agent's process, from its start to its end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+
+from allstop.adapters.agents.acp import messages as told
+from allstop.adapters.agents.acp.asking import NOBODY, answer_to, ask_of
+from allstop.adapters.agents.acp.connection import UPDATE, Connection
+from allstop.adapters.agents.acp.fold import Fold
+from allstop.adapters.agents.acp.opening import Open, Way, opened
+from allstop.adapters.agents.claude_code.lines import TooLong
+from allstop.core.approvals import Ask
+from allstop.core.moves import Item
+from allstop.ports import Live, Turn, Watch
+
+PERMISSION = "session/request_permission"
+TAKEN_BACK = "$/cancel_request"
+CANCEL_WITHIN_S = 1.0
+QUIET_S = 0.4
+"""A history that was not told in time is over when nothing came for so long."""
+DRAIN_WITHIN_S = 20.0
+_HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
+
+
+class Exchange:
+    def __init__(self, connection: Connection, turn: Turn, watch: Watch) -> None:
+        self.fold = Fold()
+        self.denied = ""  # what was, last
+        self.thread = turn.thread or ""
+        self._connection = connection
+        self._turn = turn
+        self._watch = watch
+        self._is_on = False  # between the prompt and its end; all else is history
+        self._had_history = False
+        self._stirred = anyio.Event()
+        self._asks: dict[told.RequestId, anyio.CancelScope] = {}
+
+    async def take(self, model: str | None) -> told.Ended:
+        """
+        Raises:
+            RefusedError, GoneError, SilentError: it never came to its end.
+        """
+        try:
+            return await self._take(model)
+        except anyio.get_cancelled_exc_class():
+            await self._cancel()
+            raise
+        except ExceptionGroup as group:
+            raise _first(group) from group
+
+    async def _take(self, model: str | None) -> told.Ended:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._connection.pump, partial(self._hear, group))
+            ended = await self._talk(model)
+            group.cancel_scope.cancel()
+        return ended
+
+    async def finish(self) -> None:
+        """What it was in the middle of saying, and what it has changed."""
+        for item in self.fold.end():
+            await self._watch.saw(item)
+
+    async def _talk(self, model: str | None) -> told.Ended:
+        turn = self._turn
+        open_ = await opened(self._connection, turn.thread, fork=turn.fork, model=model)
+        await self._tell(open_)
+        if open_.way is Way.LOAD and not self._had_history:
+            await self._drain()
+        text = turn.prompt.whole.encode(errors="replace").decode()
+        self._is_on = True
+        prompt = {"sessionId": self.thread, "prompt": [{"type": "text", "text": text}]}
+        return await self._connection.asked("session/prompt", told.Ended, prompt)
+
+    async def _tell(self, open_: Open) -> None:
+        self.thread = open_.thread
+        if open_.missed:
+            await self._watch.saw(Item(kind="notice", text=open_.missed))
+        if open_.thread != self._turn.thread:
+            await self._watch.opened(open_.thread)
+
+    async def _drain(self) -> None:
+        """Its history should have come before; some tell it only now, and it is no reply."""
+        with anyio.move_on_after(DRAIN_WITHIN_S):
+            while not self._connection.gone:
+                self._stirred = anyio.Event()
+                with anyio.move_on_after(QUIET_S) as quiet:
+                    await self._stirred.wait()
+                if quiet.cancelled_caught:
+                    return
+
+    async def _hear(self, group: TaskGroup, message: told.Message | TooLong) -> None:
+        self._stirred.set()
+        if isinstance(message, TooLong):
+            words = f"a line of {message.size:,} bytes was thrown away"
+            await self._watch.saw(Item(kind="notice", text=words))
+        elif message.method == UPDATE:
+            await self._updated(message)
+        elif message.method == TAKEN_BACK:
+            self._let_go(message)
+        elif message.method and message.id is not None:
+            self._requested(group, message, message.id)
+        elif not message.method:
+            self._is_on = False  # the prompt is answered: what comes now is not of this turn
+
+    async def _updated(self, message: told.Message) -> None:
+        update = told.update_in(message)
+        if update is None:
+            return
+        if not self._is_on:
+            self._had_history = self._had_history or update.session_update in _HISTORY
+            return
+        for each in self.fold.take(update):
+            if isinstance(each, Live):
+                self._watch.live(each)
+            else:
+                await self._watch.saw(each)
+
+    def _requested(self, group: TaskGroup, message: told.Message, request: told.RequestId) -> None:
+        wanted = told.permission_in(message) if message.method == PERMISSION else None
+        if wanted is None:
+            group.start_soon(self._connection.refuse, request, message.method)
+        else:
+            group.start_soon(self._permit, request, wanted)
+
+    async def _permit(self, request: told.RequestId, wanted: told.Permission) -> None:
+        """Whoever is asked is let go when the answer is no longer wanted."""
+        ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
+        with anyio.CancelScope() as scope:
+            self._asks[request] = scope
+            allowed = await self._is_allowed(ask)
+            self.denied = self.denied if allowed else ask.text
+            await self._connection.answer(request, answer_to(wanted, allowed=allowed))
+        del self._asks[request]
+        if scope.cancelled_caught:
+            await self._connection.answer(request, NOBODY)
+
+    async def _is_allowed(self, ask: Ask) -> bool:
+        return await self._watch.ask(ask)
+
+    def _let_go(self, message: told.Message) -> None:
+        if (scope := self._asks.get(told.taken_back_in(message))) is not None:
+            scope.cancel()
+
+    async def _cancel(self) -> None:
+        """It stops its commands and writes down how far it has come. The box ends the rest."""
+        if not self._is_on or self._connection.gone:
+            return
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_WITHIN_S) as within:
+
+            async def hear(message: told.Message | TooLong) -> None:
+                if isinstance(message, told.Message) and not message.method:
+                    within.cancel()
+
+            await self._connection.note("session/cancel", {"sessionId": self.thread})
+            for request in tuple(self._asks):
+                await self._connection.answer(request, NOBODY)
+            await self._connection.pump(hear)
+
+
+def _first(group: ExceptionGroup) -> Exception:
+    """Whoever called knows errors, not groups of them."""
+    error: Exception = group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

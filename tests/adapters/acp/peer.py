@@ -1,0 +1,276 @@
+"""An agent behind ACP that does what real ones do too seldom to wait for."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+SCENARIO = sys.argv[1]
+OPTIONS = [
+    {"optionId": "always", "name": "Always", "kind": "allow_always"},
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+COMMAND = {
+    "toolCallId": "t1",
+    "title": "make install",
+    "kind": "execute",
+    "status": "pending",
+    "rawInput": {"command": "make install"},
+}
+
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def receive():
+    return json.loads(sys.stdin.readline() or sys.exit(0))
+
+
+def update(what, **fields):
+    params = {"sessionId": "s1", "update": {"sessionUpdate": what, **fields}}
+    send(method="session/update", params=params)
+
+
+def say(text, **fields):
+    update("agent_message_chunk", content={"type": "text", "text": text}, **fields)
+
+
+def history():
+    update("user_message_chunk", content={"type": "text", "text": "before"})
+    say("old words")
+    update("tool_call", toolCallId="old", title="ls", kind="execute", status="completed")
+
+
+def ask(number, options=OPTIONS, call=COMMAND):
+    send(
+        id=number,
+        method="session/request_permission",
+        params={"sessionId": "s1", "toolCall": call, "options": options},
+    )
+
+
+def end(request, reason="end_turn", **more):
+    send(id=request, result={"stopReason": reason, **more})
+
+
+def ordinary(request):
+    say("zebra")
+    end(request)
+    say("after the end")
+
+
+late = timely = forgets = resumes = ordinary
+
+
+def unknown(request):
+    send(method="zebra/born", params={"stripes": 7})
+    update("zebra_update", stripes=7)
+    for number, method in enumerate(("fs/read_text_file", "terminal/create", "_zebra/ask")):
+        send(id=f"q{number}", method=method, params={"path": "/etc/passwd"})
+    send(id="q3", method="session/request_permission", params=["not", "even", "an", "object"])
+    answers = sorted((receive() for _ in range(4)), key=lambda answer: answer["id"])
+    say(json.dumps([[answer["id"], answer["error"]["code"]] for answer in answers]))
+    end(request)
+
+
+def garbled(request):
+    sys.stdout.buffer.write(b'\xff\xfe\nnot json\n[1]\n"x"\n{"method": 5}\n\n')
+    update("agent_message_chunk", content={"type": "text", "text": {"not": "a text"}})
+    update("tool_call", toolCallId="t", locations="nowhere")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(
+        b'{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk",'
+        b'"content":{"type":"text","text":"z\xffbra"}}}}\n'
+    )
+    sys.stdout.flush()
+    end(request)
+
+
+def long_update(request):
+    """200 MB in one line, which nobody needs."""
+    sys.stdout.write('{"method":"session/update","params":{"update":{"x":"')
+    for _ in range(200):
+        sys.stdout.write("x" * 1_000_000)
+    sys.stdout.write('"}}}\n')
+    say("zebra")
+    end(request)
+
+
+def long_answer(request):
+    sys.stdout.write(f'{{"id":{request},"result":{{"x":"' + "x" * 40_000_000 + '"}}\n')
+    sys.stdout.flush()
+    time.sleep(99)
+
+
+def flood(request):
+    """200 MB of words and of tools that never come to an end."""
+    words = "x" * 100_000
+    for number in range(1000):
+        say(words)
+        update("tool_call", toolCallId=f"t{number}", title="x", rawInput={"x": words})
+    say("zebra")
+    end(request)
+
+
+def dying(request):
+    say("begun")
+    print("out of cheese", file=sys.stderr, flush=True)
+    time.sleep(0.2)
+    os._exit(3)
+
+
+def reborn(request):
+    """Dies in its first life."""
+    if os.path.exists("lived"):
+        return ordinary(request)
+    os.mkdir("lived")
+    return dying(request)
+
+
+def deaf(request):
+    """Never heeds a cancel, nor a signal it could ignore."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    say("begun")
+    while True:
+        receive()
+
+
+def asks(request, options=OPTIONS):
+    ask("p1", options)
+    say(json.dumps(receive()["result"]["outcome"]))
+    end(request)
+
+
+def only_always(request):
+    asks(request, OPTIONS[:1])
+
+
+def always_or_no(request):
+    asks(request, [OPTIONS[0], OPTIONS[2]])
+
+
+def asks_briefly(request):
+    """All that is known of the tool was told before."""
+    update("tool_call", **COMMAND)
+    ask("p1", call={"toolCallId": "t1"})
+    say(json.dumps(receive()["result"]["outcome"]))
+    end(request)
+
+
+def asks_twice(request):
+    ask("p1")
+    ask("p2", call={**COMMAND, "toolCallId": "t2", "rawInput": {"command": "make check"}})
+    answers = sorted((receive() for _ in range(2)), key=lambda answer: answer["id"])
+    say(json.dumps([answer["result"]["outcome"]["optionId"] for answer in answers]))
+    end(request)
+
+
+def no_is_the_end(request):
+    """As the adapters of codex do."""
+    ask("p1")
+    receive()
+    end(request, "cancelled")
+
+
+def taken_back(request):
+    ask("p1")
+    time.sleep(0.3)
+    send(method="$/cancel_request", params={"requestId": "p1"})
+    say(json.dumps(receive()["result"]["outcome"]))
+    end(request)
+
+
+def waits(request):
+    """For leave, and writes down what it is told instead."""
+    ask("p1")
+    with open("heard", "w") as heard:
+        for line in sys.stdin:
+            print(line, file=heard, flush=True, end="")
+
+
+def gives_up(request):
+    end(request, "cancelled")
+
+
+def mysterious(request):
+    end(request, "zebra")
+
+
+def cut(request):
+    end(request, "max_tokens")
+
+
+def worded(request):
+    """A failure of the model, told as a reply for which nothing was used."""
+    say("exceeded retry limit, last status: 429 Too Many Requests\n\n")
+    end(request, usage=None)
+
+
+def talkative(request):
+    """A reply about limits is none."""
+    say("API Error handling is done: a 429 is tried again.")
+    end(request, usage={"inputTokens": 10, "outputTokens": 5, "totalTokens": 15})
+
+
+def costly(request):
+    update("usage_update", used=1, size=2, cost={"amount": 0.5, "currency": "USD"})
+    ordinary(request)
+
+
+def costlier(request):
+    update("usage_update", used=1, size=2, cost={"amount": 0.75, "currency": "USD"})
+    ordinary(request)
+
+
+def choosy(request):
+    with open("model") as model:
+        say(model.read())
+    end(request)
+
+
+def opened(request):
+    method, number = request["method"], request["id"]
+    if SCENARIO == "locked":
+        return send(id=number, error={"code": -32000, "message": "Authentication required"})
+    if SCENARIO == "forgets" and method != "session/new":
+        return send(id=number, error={"code": -32002, "message": "Resource not found"})
+    if SCENARIO == "timely" and method == "session/load":
+        history()
+    models = [{"id": "model", "category": "model", "type": "select"}]
+    options = models if SCENARIO == "choosy" else None
+    send(id=number, result={"sessionId": "s1", "configOptions": options})
+    if SCENARIO == "late" and method == "session/load":
+        for _ in range(3):
+            time.sleep(0.2)
+            history()
+    return None
+
+
+def main():
+    resume = {"resume": {}} if SCENARIO == "resumes" else {}
+    offers = {"loadSession": SCENARIO != "plain", "sessionCapabilities": resume}
+    version = 2 if SCENARIO == "modern" else 1
+    while True:
+        request = receive()
+        method = request.get("method")
+        with open("methods", "a") as methods:
+            print(method, file=methods)
+        if method == "initialize":
+            if SCENARIO == "mute":
+                continue
+            hello = {"protocolVersion": version, "agentCapabilities": offers}
+            send(id=request["id"], result=hello)
+        elif method in ("session/new", "session/load", "session/resume"):
+            opened(request)
+        elif method == "session/set_config_option":
+            with open("model", "w") as model:
+                model.write(request["params"]["value"])
+            send(id=request["id"], result={})
+        elif method == "session/prompt":
+            globals().get(SCENARIO, ordinary)(request["id"])
+
+
+main()
