@@ -39,6 +39,7 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         key=key,
         key_name=key_name(settings) if key else "",
         env={**passed, **settings.env},
+        read=tuple(str(Path(path).expanduser()) for path in house.settings.sandbox.read),
         flat_rate=settings.flat_rate,
     )
     return AcpAgent(setup, launcher=launcher, clock=house.clock)

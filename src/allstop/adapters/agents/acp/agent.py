@@ -69,11 +69,12 @@ class AcpAgent:
             ended = verdicts.refused(error.fault, self._moment())
         await exchange.finish()
         tokens = ended.usage if isinstance(ended, Ended) else None
-        usage = self._usage(exchange, turn, tokens)
         result = self._result(exchange, ended) if isinstance(ended, Ended) else ended
-        if isinstance(result, Failed):
-            return replace(result, usage=usage, message=self._without_key(result.message))
-        return replace(result, usage=usage)
+        if isinstance(result, TurnDone):
+            return replace(result, usage=self._usage(exchange, turn, tokens))
+        has_used = tokens is not None or exchange.fold.has_worked
+        usage = self._usage(exchange, turn, tokens) if has_used else Usage()
+        return replace(result, usage=usage, message=self._without_key(result.message))
 
     def _result(self, exchange: Exchange, ended: Ended) -> TurnDone | Failed:
         reason, text = ended.stop_reason, exchange.fold.text

@@ -70,7 +70,7 @@ class Exchange:
         await self._tell(open_)
         if open_.way is Way.LOAD and not self._had_history:
             await self._drain()
-        text = turn.prompt.whole.encode(errors="replace").decode()
+        text = _as_words(turn.prompt.whole.encode(errors="replace").decode())
         self._is_on = True
         prompt = {"sessionId": self.thread, "prompt": [{"type": "text", "text": text}]}
         return await self._connection.asked("session/prompt", told.Ended, prompt)
@@ -159,6 +159,11 @@ class Exchange:
             for request in tuple(self._asks):
                 await self._connection.answer(request, NOBODY)
             await self._connection.pump(hear)
+
+
+def _as_words(text: str) -> str:
+    """Agents carry out a prompt that begins as a command does, and their model never sees it."""
+    return f"\n{text}" if text.lstrip().startswith("/") else text
 
 
 def _first(group: ExceptionGroup) -> Exception:

@@ -33,6 +33,7 @@ class Fold:
         self.text = ""  # what it said last
         self.cost: float | None = None  # in dollars, of the conversation so far
         self.has_failed = False  # the program behind the agent says that its model did
+        self.has_worked = False  # so that its model must have been asked
         self._speaks = ("", "")  # which kind, and of which message
         self._speech = Tail(TEXT_BYTES)
         self._chars = 0
@@ -88,6 +89,7 @@ class Fold:
 
     def _used(self, update: Update) -> Iterator[Told]:
         """Some agents never tell that one begins, and some tell its end twice."""
+        self.has_worked = True
         call = self.known(update)
         known = self._calls.pop(update.tool_call_id, ToolCall())
         self._keep(call)
