@@ -16,6 +16,7 @@ from msgspec import Struct
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
+from allstop.core.approvals import NOBODY
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone, prompt
@@ -26,7 +27,7 @@ from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.core.approvals import NOBODY, Answer, Ask
+    from allstop.core.approvals import Answer, Ask
 
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0

@@ -3,6 +3,7 @@
 import pytest
 
 from adapters.claude_code.bench import BEATS, bash, came_back, replies, write
+from allstop.core.approvals import Answer, Leave
 from allstop.testing.agents import AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
@@ -34,7 +35,7 @@ class Trusting:
         self.close = agent.close
 
     async def take_turn(self, asked, watch):
-        watch.allows = True
+        watch.answer = Answer(leave=Leave.ALLOW)
         return await self._agent.take_turn(asked, watch)
 
 

@@ -9,7 +9,7 @@ from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.asking import answer_to, ask_of
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.spending import Spent
-from allstop.core.approvals import Ask
+from allstop.core.approvals import NOBODY, Answer, Ask, Leave
 from allstop.core.moves import Item
 from allstop.ports import Live
 
@@ -209,8 +209,8 @@ def test_k18_leave_for_a_command_is_asked_in_its_words():
 
     call = wanted.tool_call.tool_call_id
     assert ask == Ask(id=f"{call}:0", argv=("make", "install"), text="make install")
-    assert answer_to(wanted, allowed=True)["outcome"]["optionId"] == "allow-once"
-    assert answer_to(wanted, allowed=False)["outcome"]["optionId"] == "reject"
+    assert answer_to(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
+    assert answer_to(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 
 def test_k18_leave_for_a_change_is_asked_with_its_files():

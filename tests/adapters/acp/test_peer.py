@@ -167,10 +167,10 @@ async def test_k18_two_questions_at_once_are_both_answered(bench):
 
 async def test_k10_a_no_that_ends_the_turn_is_no_failure(bench):
     """K10: it can be told something else in the next one."""
-    result = await taken(bench, "no_is_the_end", Onlooker(allows=False))
+    result = await taken(bench, "no_is_the_end", Onlooker(allows=False, message="Not today."))
 
     assert isinstance(result, TurnDone), result
-    assert result.text == "The turn ended because this was not allowed: make install"
+    assert result.text == "The turn ended because this was not allowed: make install Not today."
 
 
 async def test_k10_an_ask_it_takes_back_is_dropped(bench):

@@ -19,7 +19,6 @@ from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.setup import Setup, launch_of
 from allstop.adapters.agents.acp.verdicts import Moment
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.core.plain import one_line
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
 
 _ENDS: Mapping[str, tuple[FailureKind, str]] = {
@@ -84,7 +83,7 @@ class AcpAgent:
                 return verdicts.failed(text.strip(), self._moment())
             return TurnDone(text=text, thread=exchange.thread)
         if reason == "cancelled" and exchange.denied:  # a no is the end of the turn for some
-            why = f"The turn ended because this was not allowed: {one_line(exchange.denied)}"
+            why = f"The turn ended because this was not allowed: {exchange.denied}"
             return TurnDone(text=text or why, thread=exchange.thread)
         kind, why = _ENDS.get(reason, (FailureKind.CRASHED, f"it ended the turn by {reason!r}"))
         return Failed(kind=kind, message=f"{why}: {text}" if text else why)

@@ -8,13 +8,13 @@ import shlex
 from allstop.adapters.agents.acp.items import command_of, diff_of, paths_of
 from allstop.adapters.agents.acp.messages import Permission, RequestId, ToolCall
 from allstop.adapters.agents.claude_code.asking import literal_words
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask
 from allstop.core.plain import ending, one_line
 
 COMMAND_CHARS = 16_000
 SHOWN_CHARS = 4000
 
-NOBODY = {"outcome": {"outcome": "cancelled"}}
+CANCELLED = {"outcome": {"outcome": "cancelled"}}
 """The answer where the turn is over, or where no other fits."""
 
 _NO = ("reject_once", "reject_always")
@@ -33,13 +33,16 @@ def ask_of(request: RequestId, call: ToolCall, cwd: str) -> Ask:
     return Ask(id=name, kind="tool", text=one_line(text, SHOWN_CHARS))
 
 
-def answer_to(wanted: Permission, *, allowed: bool) -> dict[str, object]:
-    """For this one time. A leave that lasts is never given: nobody has judged what it covers."""
-    kinds = ("allow_once",) if allowed else _NO
+def answer_to(wanted: Permission, told: Answer) -> dict[str, object]:
+    """For this one time. A leave that lasts is never given: nobody has judged what it covers.
+
+    ACP has no place for words with it.
+    """
+    kinds = ("allow_once",) if told.allows else _NO
     by_kind = {option.kind: option.option_id for option in reversed(wanted.options)}
     chosen = next((by_kind[kind] for kind in (*kinds, *_NO) if kind in by_kind), None)
     if chosen is None:
-        return dict(NOBODY)
+        return dict(CANCELLED)
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 

@@ -8,13 +8,14 @@ import anyio
 from anyio.abc import TaskGroup
 
 from allstop.adapters.agents.acp import messages as told
-from allstop.adapters.agents.acp.asking import NOBODY, answer_to, ask_of
+from allstop.adapters.agents.acp.asking import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, opened
 from allstop.adapters.agents.claude_code.lines import TooLong
-from allstop.core.approvals import Ask
+from allstop.core.approvals import Answer, Ask, words
 from allstop.core.moves import Item
+from allstop.core.plain import one_line
 from allstop.ports import Live, Turn, Watch
 
 PERMISSION = "session/request_permission"
@@ -95,8 +96,8 @@ class Exchange:
     async def _hear(self, group: TaskGroup, message: told.Message | TooLong) -> None:
         self._stirred.set()
         if isinstance(message, TooLong):
-            words = f"a line of {message.size:,} bytes was thrown away"
-            await self._watch.saw(Item(kind="notice", text=words))
+            text = f"a line of {message.size:,} bytes was thrown away"
+            await self._watch.saw(Item(kind="notice", text=text))
         elif message.method == UPDATE:
             await self._updated(message)
         elif message.method == TAKEN_BACK:
@@ -131,15 +132,12 @@ class Exchange:
         ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
         with anyio.CancelScope() as scope:
             self._asks[request] = scope
-            allowed = await self._is_allowed(ask)
-            self.denied = self.denied if allowed else ask.text
-            await self._connection.answer(request, answer_to(wanted, allowed=allowed))
+            answer = await self._watch.ask(ask)
+            self.denied = self.denied if answer.allows else _denial(ask, answer)
+            await self._connection.answer(request, answer_to(wanted, answer))
         del self._asks[request]
         if scope.cancelled_caught:
-            await self._connection.answer(request, NOBODY)
-
-    async def _is_allowed(self, ask: Ask) -> bool:
-        return await self._watch.ask(ask)
+            await self._connection.answer(request, CANCELLED)
 
     def _let_go(self, message: told.Message) -> None:
         if (scope := self._asks.get(told.taken_back_in(message))) is not None:
@@ -157,13 +155,17 @@ class Exchange:
 
             await self._connection.note("session/cancel", {"sessionId": self.thread})
             for request in tuple(self._asks):
-                await self._connection.answer(request, NOBODY)
+                await self._connection.answer(request, CANCELLED)
             await self._connection.pump(hear)
 
 
 def _as_words(text: str) -> str:
     """Agents carry out a prompt that begins as a command does, and their model never sees it."""
     return f"\n{text}" if text.lstrip().startswith("/") else text
+
+
+def _denial(ask: Ask, answer: Answer) -> str:
+    return f"{one_line(words(ask))} {answer.message}".strip()
 
 
 def _first(group: ExceptionGroup) -> Exception:
