@@ -101,6 +101,19 @@ async def test_k9_what_is_missing_is_said_with_how_to_get_it(person):
         assert "npm install -g @agentclientprotocol/claude-agent-acp" in said
 
 
+async def test_k18_nobody_is_there_to_ask_when_it_is_tried(person):
+    """K18: that means no, and the agent is told."""
+
+    def answer(asked):
+        return f"it said: {came_back(asked)[-1]}" if came_back(asked) else bash("make install")
+
+    async with model_server(model(answer)) as server:
+        sets_up(person, server)
+        tried = await allstop(person, "agents", "test", "it")
+
+    assert "refused permission" in tried
+
+
 async def test_k9_a_board_task_from_the_first_prompt_to_the_merge(person):
     """K9, B5: real agent, real git, gate, merge; what it asks goes through the policy."""
 

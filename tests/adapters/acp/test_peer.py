@@ -1,6 +1,8 @@
 """K10, K12, K18: what real agents behind ACP do too seldom to wait for."""
 
 import json
+from contextlib import contextmanager
+from pathlib import Path
 
 import anyio
 import pytest
@@ -24,6 +26,25 @@ class Thinking(Onlooker):
             await anyio.sleep_forever()
         finally:
             self.was_let_go = True
+
+
+class Forgetful(Onlooker):
+    def live(self, live):
+        pass
+
+
+@contextmanager
+def growing_at_most(most_mb):
+    """The most memory that this process ever has in it, above what it has now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory_mb("VmRSS")
+    yield
+    assert memory_mb("VmHWM") - before <= most_mb
+
+
+def memory_mb(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
 
 
 async def taken(bench, scenario, watch=None, agent=None, **fields):
@@ -98,7 +119,8 @@ async def test_k12_a_line_of_200_mb_is_thrown_away_and_told(bench):
     """K12: what comes after it counts."""
     watch = Onlooker()
 
-    result = await taken(bench, "long_update", watch)
+    with growing_at_most(100):
+        result = await taken(bench, "long_update", watch)
 
     assert result.text == "zebra"
     assert "was thrown away" in watch.items[0].text
@@ -113,7 +135,9 @@ async def test_k12_an_answer_that_is_too_long_fails_the_turn(bench):
 
 
 async def test_k12_200_mb_of_words_and_tools_neither_hang_nor_bloat(bench):
-    result = await taken(bench, "flood")
+    """K12, Q18: memory grows by 50 MB at most."""
+    with growing_at_most(50):
+        result = await taken(bench, "flood", Forgetful())
 
     assert isinstance(result, TurnDone), result
     assert result.text == "zebra"
