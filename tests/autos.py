@@ -7,11 +7,14 @@ from allstop.core import run as runs
 from allstop.core.events import Commanded, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.moves import (
     Change,
+    Excerpt,
     Failed,
     Item,
     OpenWorkspace,
     Spawn,
     Spawned,
+    Survey,
+    Surveyed,
     TakeTurn,
     TurnDone,
     Usage,
@@ -79,6 +82,22 @@ class Auto:
     def ended(self, result):
         self.now += timedelta(seconds=10)
         self.fold(MoveEnded(at=self.now, id=self.run.open_move.id, result=result))
+
+    def guidance(self, answer):
+        """What the guide's model answers to the question of the next stage."""
+        move = self.begin()
+        assert isinstance(move, TakeTurn), move
+        assert move.workspace is None
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        self.ended(TurnDone(text=text, thread="guide", usage=Usage(input=10)))
+        return move
+
+    def survey(self, commit="base"):
+        move = self.begin()
+        assert isinstance(move, Survey), move
+        files = (Excerpt(path="README.md", text="# Parsnip\nA parser."),)
+        self.ended(Surveyed(commit=commit, paths=("README.md", "src/"), files=files))
+        return move
 
     def turn(self, text="Going on.", *, changes=True, items=(), tokens=100):
         move = self.begin()

@@ -22,6 +22,7 @@ class Person:
         self.home = home
         self.repository = repository
         self.started = []
+        self.variables = {}
 
     @property
     def places(self):
@@ -33,6 +34,7 @@ class Person:
             "HOME": str(self.home),
             "PATH": f"{self.home}/bin:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
+            **self.variables,
         }
 
     def allstop(self, *arguments, code=0, stdin=None):

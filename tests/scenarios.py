@@ -110,6 +110,13 @@ def auto_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     }
     if spec["policy"] == "model":
         spec["decision_agent"] = chance.choice(list(agents))
+    if chance.random() < 0.4:
+        spec["guide"] = {
+            "agent": chance.choice([None, *agents]),
+            "max_tokens": TOKENS_A_TURN,
+            "rehearses": chance.random() < 0.1,
+        }
+        spec["goal"] = chance.choice(["go", spec["goal"], "- one\n- two"])
     if chance.random() < 0.6:
         spec |= {"name": name, "target": f"main-of-{name}", "gate": {"checks": some_checks(chance)}}
     return spec

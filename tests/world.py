@@ -18,6 +18,7 @@ from allstop.core.moves import (
     Integrated,
     Item,
     Landed,
+    Surveyed,
     TakeTurn,
     TurnDone,
     Usage,
@@ -131,6 +132,12 @@ class PaperWorkspaces:
         tip = self.tips.get(target, "base")
         made = f"{tip}+{workspace}"
         return Integrated(tip=tip, commit=made, tree=f"tree of {made}")
+
+    async def survey(self, workspace, target):
+        if self.trouble.get("survey"):
+            return self.trouble["survey"].pop(0)
+        commit = f"c{self.commits[workspace]}" if workspace in self.commits else "base"
+        return Surveyed(commit=commit, paths=("README.md",))
 
     async def revert(self, commit, target, message):
         tip = self.tips[target]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from allstop.app import equipping, work
+from allstop.app import equipping, guides, work
 from allstop.app.looking import record_of
 from allstop.core.approvals import Decision as Verdict
 from allstop.core.approvals import Rule
-from allstop.core.auto import AutoSpec, DecisionPolicy, ReviewWhen
+from allstop.core.auto import AutoSpec, DecisionPolicy, ReviewWhen, TurnSummary
 from allstop.core.errors import AllstopError
+from allstop.core.guidance import GuideSpec
 from allstop.core.ids import AgentName, RunId
 from allstop.pilots.auto import AutoPilot
 from allstop.settings.model import Approvals, Auto
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from allstop.app.looking import Recorded
 
 PILOT = AutoPilot()
+NOBODY = AgentName("nobody")
 
 
 def auto_spec(
@@ -73,6 +75,32 @@ def auto_spec(
         gate=equipping.gate(house),
         merge=settings.merge.enabled,
         backoff=equipping.backoff(house),
+        guide=guides.guide_spec(house, approvals=approvals, attended=waits),
+    )
+
+
+def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
+    """Everybody who takes turns in it."""
+    guide = spec.guide or GuideSpec()
+    worker = None if guide.rehearses else spec.agent
+    found = (worker, spec.decision_agent, guide.agent)
+    return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def rehearsal(house: House, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
+    """Guidance alone: it ends where the agent would begin, or go on.
+
+    Raises:
+        AllstopError: it can't be had.
+    """
+    auto = house.settings.auto
+    return AutoSpec(
+        goal=goal,
+        agent=NOBODY,
+        target=work.target(house),
+        min_confidence=auto.min_confidence,
+        guide=guides.guide_spec(house, approvals=auto.approvals, attended=False, rehearses=True),
+        summary=summary,
     )
 
 
@@ -87,14 +115,14 @@ def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
             return ()  # the engine's own policy has the rules of the settings
 
 
-async def free_name(house: House) -> RunId:
+async def free_name(house: House, kind: str = "auto") -> RunId:
     """auto1, auto2 …"""
     heads = await house.journal.heads() if house.has_store else []
     taken = {head.run for head in heads}
     number = 1
-    while f"auto{number}" in taken:
+    while f"{kind}{number}" in taken:
         number += 1
-    return RunId(f"auto{number}")
+    return RunId(f"{kind}{number}")
 
 
 async def recorded_autos(house: House, run: str) -> list[Recorded]:

@@ -6,11 +6,12 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from allstop.app.coders import find_codex, hire_codex
 from allstop.app.coders_acp import hire_acp
 from allstop.app.coders_claude import find_claude, hire_claude
-from allstop.app.models import CrewError, hire_model
+from allstop.app.models import PROVIDERS, CrewError, hire_model
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Launcher, Turn, Watch
@@ -98,6 +99,33 @@ def known(house: House, name: str) -> AgentName:
     return AgentName(name)
 
 
+def settings_of(house: House, name: AgentName) -> Agent:
+    """Of a configured agent; or of a model that is named as DRIVER:MODEL.
+
+    Raises:
+        CrewError: it is neither.
+    """
+    driver, _, model = name.partition(":")
+    if not model:
+        return house.settings.agents[known(house, name)]
+    if driver not in TALKERS:
+        kinds = ", ".join(sorted(each.value for each in TALKERS))
+        raise CrewError(f"{name!r}: there is no model behind {driver!r}", f"drivers: {kinds}")
+    address = ollama_address(house) if driver == Driver.OLLAMA else None
+    return Agent(driver=Driver(driver), model=model, base_url=address)
+
+
+def ollama_address(house: House) -> str:
+    """As its own variable says, else where it usually is."""
+    host = house.environment.variables.get("OLLAMA_HOST", "").strip().rstrip("/")
+    if not host:
+        return PROVIDERS[Driver.OLLAMA].base_url
+    place = urlsplit(host if "://" in host else f"http://{host}")
+    name = place.hostname or "127.0.0.1"
+    name = "127.0.0.1" if name == "0.0.0.0" else name  # noqa: S104 - it listens there
+    return f"{place.scheme}://{name}:{place.port or 11434}/v1"
+
+
 def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
     """Who works, in order of preference.
 
@@ -125,7 +153,7 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
 
 
 def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
-    settings = house.settings.agents[name]
+    settings = settings_of(house, name)
     match settings.driver:
         case Driver.SCRIPTED:
             return _scripted(house, launcher, name, settings)

@@ -79,7 +79,6 @@ async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
         attended=sys.stdin.isatty(),
     )
     rules = autos.rules(house, approvals)
-    decider = (spec.decision_agent,) if spec.decision_agent else ()
 
     async def open_it(engine: LocalEngine) -> None:
         await engine.open(
@@ -91,7 +90,7 @@ async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
             rules=rules,
         )
 
-    return await drive(house, name, (agent, *decider), open_it, as_json=as_json)
+    return await drive(house, name, autos.agents_of(spec), open_it, as_json=as_json)
 
 
 async def drive(
@@ -119,12 +118,15 @@ class _Sitting:
     def __init__(self, house: House, name: Any, engine: LocalEngine, *, as_json: bool) -> None:
         import anyio
 
+        from allstop.app.autos import PILOT
+        from allstop.core.auto_views import Story
+
         self._house = house
         self._run = name
         self._engine = engine
         self._as_json = as_json
         self._seq = 0
-        self._state: RunState[AutoState] | None = None
+        self._story = Story(PILOT)
         self._stirred = anyio.Event()
         self._told: set[str] = set()
 
@@ -139,34 +141,25 @@ class _Sitting:
         self._take(await self._house.journal.read(self._run, after=self._seq))
 
     def _take(self, batch: Any) -> None:
-        from allstop.app.autos import PILOT
         from allstop.cli.record import as_text, print_records
-        from allstop.core import run as runs
-        from allstop.core.auto_views import decided
-        from allstop.core.events import Opened
-        from allstop.core.views import Line, lines
 
         record: Record
         for record in batch:
             if record.seq <= self._seq:
                 continue
             self._seq = record.seq
-            event = record.event
-            before = self._state.pilot.decisions if self._state else ()
-            if isinstance(event, Opened):
-                self._state = runs.begin(PILOT, event)
-            elif self._state is not None:
-                self._state = runs.evolve(PILOT, self._state, event)
+            told = self._story.take(record.event)
             if self._as_json:
                 print_records([record], as_json=True)
                 continue
-            for line in lines(event):
+            for line in told:
                 click.echo(as_text(line))
-            auto = self._state.pilot if self._state else None
-            if auto and auto.decision and auto.decisions is not before:
-                click.echo(as_text(Line(event.at, "◆", decided(auto.decision))))
             self._show_asks()
         self._stirred.set()
+
+    @property
+    def _state(self) -> RunState[AutoState] | None:
+        return self._story.state
 
     def _show_asks(self) -> None:
         for ask in self._state.asks.values() if self._state else ():

@@ -35,9 +35,11 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
     from allstop.app.looking import record_of
     from allstop.core.ids import HELM
 
+    kind = ""
     if run_id != HELM:
-        run_id = (await record_of(house, run_id)).run
-    show = _room_printer(run_id) if not as_json else None
+        recorded = await record_of(house, run_id)
+        run_id, kind = recorded.run, recorded.opened.kind
+    show = _printer(run_id, kind) if not as_json else None
     show = show or (lambda records: print_records(records, as_json=as_json))
     if not follow:
         show(await house.journal.read(run_id))
@@ -47,6 +49,25 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
     async with follow_run(house.journal, run_id) as batches:
         async for batch in batches:
             show(batch)
+
+
+def _printer(run_id: RunId, kind: str) -> Callable[[Iterable[Record]], None] | None:
+    return _auto_printer() if kind == "auto" else _room_printer(run_id)
+
+
+def _auto_printer() -> Callable[[Iterable[Record]], None]:
+    """Of Full Auto: also what follows from the events, decisions first of all."""
+    from allstop.app.autos import PILOT
+    from allstop.core.auto_views import Story
+
+    story = Story(PILOT)
+
+    def show(records: Iterable[Record]) -> None:
+        for record in records:
+            for line in story.take(record.event):
+                click.echo(as_text(line))
+
+    return show
 
 
 def _room_printer(run_id: RunId) -> Callable[[Iterable[Record]], None] | None:

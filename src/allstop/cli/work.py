@@ -210,12 +210,10 @@ async def _resume_room(house: House, run_id: RunId, *, as_json: bool) -> int:
 async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> int:
     import msgspec
 
+    from allstop.app.autos import agents_of
     from allstop.cli.auto import drive
     from allstop.core.auto import AutoSpec
 
     spec = msgspec.convert(recorded.opened.spec, AutoSpec)
-    decider = (spec.decision_agent,) if spec.decision_agent else ()
-    run_id = recorded.run
-    return await drive(
-        house, run_id, (spec.agent, *decider), lambda engine: engine.take(run_id), as_json=as_json
-    )
+    run_id, agents = recorded.run, agents_of(spec)
+    return await drive(house, run_id, agents, lambda engine: engine.take(run_id), as_json=as_json)

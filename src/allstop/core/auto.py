@@ -10,11 +10,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff
+from allstop.core.signatures import read
 from allstop.core.specs import Gate
 
 
@@ -52,6 +54,8 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     gate: Gate = Gate()
     merge: bool = True
     backoff: Backoff = Backoff()
+    guide: GuideSpec | None = None
+    summary: TurnSummary | None = None  # of a turn before this run: it begins with deciding
 
 
 MOST_REVIEWS = 3
@@ -130,9 +134,15 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
 
     is_decision: bool = False
     is_review: bool = False
+    is_guidance: bool = False
     plan: str = ""
     compactions: int = 0
     unanswered: tuple[str, ...] = ()
+
+    @property
+    def is_aside(self) -> bool:
+        """Another agent's turn than that of the one that works."""
+        return self.is_decision or self.is_guidance
 
 
 class AutoState(Struct, frozen=True, gc=False, kw_only=True):
@@ -146,6 +156,8 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     history: History = History()
     summary: TurnSummary | None = None
     undecided: bool = False  # a model is to be asked about the summary
+    guide: Guide | None = None
+    decided: Decision | None = None  # to go on, once guidance has said with what
     decisions: tuple[Decision, ...] = ()
     step: str = ""  # what the next turn is about, in the decider's words
     news: str = ""  # what the next turn is told besides
@@ -278,31 +290,11 @@ class ModelDecision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
     next_input: Annotated[str, Meta(max_length=2000)] = ""
 
 
-def decision_schema() -> dict[str, object]:
-    """Its JSON Schema."""
-    return {
-        "type": "object",
-        "properties": {
-            "action": {"type": "string", "enum": [action.value for action in Action]},
-            "reason": {"type": "string", "minLength": 1, "maxLength": 500},
-            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-            "next_input": {"type": "string", "maxLength": 2000},
-        },
-        "required": ["action", "reason", "confidence"],
-        "additionalProperties": False,
-    }
-
-
 def read_decision(text: str, turn: int, by: str) -> Decision | str:
     """What a model decided; or why that can't be taken for a decision."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return "there is no JSON object in it"
-    try:
-        raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
-        found = msgspec.convert(raw, ModelDecision, strict=False)  # "0.62" is a number, too
-    except (msgspec.DecodeError, RecursionError) as error:
-        return str(error)
+    found = read(text, ModelDecision)
+    if isinstance(found, str):
+        return found
     return Decision(
         turn=turn,
         action=found.action,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allstop.core.auto import AutoSpec, Decision, History, TurnSummary, decision_schema
+from allstop.core.auto import AutoSpec, Decision, History, ModelDecision, TurnSummary
 from allstop.core.moves import CheckResult, Finding, Part, Talk
 from allstop.core.plain import ending
 from allstop.core.prompts import SIGNALS, failed_gate
+from allstop.core.signatures import schema_of
 
 REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
 the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
 
 
-def first(spec: AutoSpec) -> str:
-    return f"{spec.goal.strip()}\n\n{SIGNALS}\n"
+def first(spec: AutoSpec, guidance: str) -> str:
+    parts = [spec.goal.strip(), guidance, SIGNALS]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def going_on(spec: AutoSpec, news: str, told: Sequence[str], step: str) -> str:
@@ -68,5 +70,5 @@ def decide(
             Part(text=f"The goal:\n{spec.goal.strip()}"),
             Part(text="\n\n".join(line for line in lines if line)),
         ),
-        reply_schema=decision_schema(),
+        reply_schema=schema_of(ModelDecision),
     )

@@ -19,8 +19,11 @@ from allstop.core.auto import (
     gated,
 )
 from allstop.core.events import Closed, Event, Opened
+from allstop.core.guidance import Stage, Step
 from allstop.core.moves import Outcome
-from allstop.core.run import Pilot
+from allstop.core.plain import one_line
+from allstop.core.run import Pilot, RunState
+from allstop.core.views import Line, lines
 
 GOES_ON = (Action.CONTINUE, Action.REVIEW)
 
@@ -87,6 +90,42 @@ def _next(state: AutoState) -> str:
     return state.step or f"{state.spec.agent} takes turn {state.turns + 1}"
 
 
+class Story:
+    """A run of Full Auto as it is told: what happens, what guidance says, what is decided."""
+
+    def __init__(self, pilot: Pilot[AutoState]) -> None:
+        self._pilot = pilot
+        self.state: RunState[AutoState] | None = None
+
+    def take(self, event: Event) -> list[Line]:
+        """What to show of the next event of the record."""
+        before = self.state
+        if isinstance(event, Opened):
+            self.state = runs.begin(self._pilot, event)
+        elif before is not None:
+            self.state = runs.evolve(self._pilot, before, event)
+        if self.state is None:
+            return lines(event)
+        return [*lines(event), *_news(before.pilot if before else None, self.state.pilot, event.at)]
+
+
+def _news(before: AutoState | None, after: AutoState, at: datetime) -> list[Line]:
+    """Neither is an event: both follow from the record."""
+    guided = after.guide.steps if after.guide else ()
+    known = before.guide.steps if before and before.guide else ()
+    steps = [step for step in guided if step not in known] if guided is not known else []
+    told = [Line(at, "◇", guided_by(step)) for step in steps]
+    if after.decision and (before is None or after.decisions is not before.decisions):
+        told.append(Line(at, "◆", decided(after.decision)))
+    return told
+
+
+def guided_by(step: Step) -> str:
+    """A step of guidance in one line."""
+    sure = f" · confidence {step.confidence:g}" if step.stage is not Stage.RESEARCH else ""
+    return f"{step.stage}: {one_line(step.text, 500)}{sure} · by {step.by}"
+
+
 def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
     """Every decision in the record, oldest first."""
     opened = events[0]
@@ -112,7 +151,7 @@ def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[Decision
 
 def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -> Backtest:
     """Decide everything again by rules with these settings; the turns stay what they were."""
-    made = decisions(pilot, events)
+    made = [receipt for receipt in decisions(pilot, events) if receipt.summary.turn]
     tokens = [receipt.summary.usage.tokens for receipt in made]
     differences = []
     stops_at = None

@@ -209,6 +209,13 @@ class Land(_Move, frozen=True, tag="land"):
     commit: str
 
 
+class Survey(_Move, frozen=True, tag="survey"):
+    """Look at what the work, or else the target, holds: names, and the fronts of a few files."""
+
+    target: str
+    workspace: str = ""
+
+
 class Spawn(_Move, frozen=True, tag="spawn"):
     kind: str
     ref: str
@@ -229,7 +236,9 @@ class Finish(_Move, frozen=True, tag="finish"):
     facts: dict[str, str] = {}  # for whoever started it
 
 
-Work: TypeAlias = TakeTurn | RunChecks | OpenWorkspace | Deliver | Integrate | Revert | Land | Spawn
+Work: TypeAlias = (
+    TakeTurn | RunChecks | OpenWorkspace | Deliver | Integrate | Revert | Land | Survey | Spawn
+)
 Move: TypeAlias = Work | Wait | Finish
 
 
@@ -344,6 +353,21 @@ class Delivered(_Result, frozen=True, tag="delivered"):
     commit: str
 
 
+class Excerpt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The front of a file."""
+
+    path: str
+    text: str
+
+
+class Surveyed(_Result, frozen=True, tag="surveyed"):
+    commit: str
+    paths: tuple[str, ...] = ()
+    more: int = 0  # paths that were left out
+    files: tuple[Excerpt, ...] = ()
+    subjects: tuple[str, ...] = ()  # of the last commits
+
+
 class Spawned(_Result, frozen=True, tag="spawned"):
     run: RunId
 
@@ -357,5 +381,13 @@ class Failed(_Result, frozen=True, tag="failed"):
 
 
 Result: TypeAlias = (
-    TurnDone | ChecksDone | WorkspaceOpen | Delivered | Integrated | Landed | Spawned | Failed
+    TurnDone
+    | ChecksDone
+    | WorkspaceOpen
+    | Delivered
+    | Integrated
+    | Landed
+    | Surveyed
+    | Spawned
+    | Failed
 )

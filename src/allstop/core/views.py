@@ -47,6 +47,8 @@ from allstop.core.moves import (
     RunChecks,
     Spawn,
     Spawned,
+    Survey,
+    Surveyed,
     TakeTurn,
     TurnDone,
     Wait,
@@ -157,6 +159,8 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
             return f"takes {commit[:10]} out of {target}"
         case Land(target=target, commit=commit):
             return f"moves {target} to {commit[:10]}"
+        case Survey(workspace=workspace, target=target):
+            return f"looks at what {workspace or target} holds"
         case Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
         case Wait(reason=reason):
@@ -165,7 +169,7 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
             return f"ends: {outcome}" + (f" ({note})" if note else "")
 
 
-def outcome_of(result: Result) -> str:
+def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of result
     match result:
         case TurnDone(text=text, said=said, usage=usage, change=change):
             parts = [_words(text, said), _used(usage.tokens), _changed(change)]
@@ -184,6 +188,8 @@ def outcome_of(result: Result) -> str:
             return f"merged as {commit[:10]} onto {tip[:10]}"
         case Landed(commit=commit):
             return f"landed as {commit[:10]}"
+        case Surveyed(commit=commit, paths=paths, more=more):
+            return f"{_count(len(paths) + more, 'name')} at {commit[:10]}"
         case Spawned(run=run):
             return f"started {run}"
         case Failed(kind=kind, message=message):

@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Revert,
     RunChecks,
     Spawn,
+    Survey,
     TakeTurn,
     TurnDone,
     Usage,
@@ -121,6 +122,8 @@ class Hands:
                 return await self._workspaces.land(move.target, move.tip, move.commit)
             case Deliver():
                 return await self._workspaces.deliver(move.workspace, move.branch, run)
+            case Survey():
+                return await self._workspaces.survey(move.workspace, move.target)
             case Spawn():
                 raise AssertionError("the drive itself opens child runs")
         assert_never(move)

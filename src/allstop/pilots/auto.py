@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.core import auto_prompts as prompts
+from allstop.core import guidance_prompts, guiding
 from allstop.core.auto import (
     Action,
     AutoSpec,
@@ -44,6 +45,7 @@ from allstop.core.moves import (
     RunChecks,
     Spawn,
     Spawned,
+    Survey,
     TakeTurn,
     TurnDone,
     Wait,
@@ -69,19 +71,17 @@ class AutoPilot:
     needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> AutoState:
-        return AutoState(spec=msgspec.convert(spec, AutoSpec))
+        return _begun(AutoState(spec=msgspec.convert(spec, AutoSpec)))
 
     def evolve(self, state: AutoState, event: Event) -> AutoState:
         match event:
-            case MoveStarted(move=TakeTurn()):
-                is_decision = state.undecided
-                doing = Doing(is_decision=is_decision, is_review=state.reviews, plan=state.plan)
-                return replace(state, doing=doing, wait_until=None)
+            case MoveStarted(move=TakeTurn() | Survey()):
+                return replace(state, doing=_began(state), wait_until=None)
             case MoveStarted():
                 return replace(state, doing=None, wait_until=None)
             case Noted(items=items) if state.doing is not None:
                 return replace(state, doing=_noted(state.doing, items))
-            case ThreadOpened(thread=thread) if state.doing and not state.doing.is_decision:
+            case ThreadOpened(thread=thread) if state.doing and not state.doing.is_aside:
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
                 return _came_back(state, result, at)
@@ -117,6 +117,8 @@ class AutoPilot:
                 max_tokens=spec.max_tokens,
                 ask_s=0.0,
             )
+        if guiding.is_ahead(state):
+            return guiding.move(state)
         if state.done:
             return _finishing(state)
         return TakeTurn(
@@ -138,13 +140,34 @@ def _adviser(spec: AutoSpec) -> Adviser | None:
     return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
 
 
+def _begun(state: AutoState) -> AutoState:
+    summary = state.spec.summary
+    state = guiding.begin(state)
+    if summary is not None:
+        return _summed_up(state, summary, None)
+    if state.guide is None:
+        return state
+    state = replace(state, summary=TurnSummary(turn=0, status="not begun"))
+    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state), None)
+
+
+def _began(state: AutoState) -> Doing:
+    return Doing(
+        is_decision=state.undecided,
+        is_guidance=not state.undecided and guiding.is_ahead(state),
+        is_review=state.reviews,
+        plan=state.plan,
+    )
+
+
 def _words(state: AutoState) -> str:
     spec = state.spec
+    lead = guidance_prompts.lead(state.guide) if state.turns == 0 else ""
     if state.turns == 0 and not state.told and not state.news:
-        return prompts.first(spec)
+        return prompts.first(spec, lead)
     if state.reviews:
         return prompts.review(spec)
-    return prompts.going_on(spec, state.news, state.told, state.step)
+    return prompts.going_on(spec, state.news or lead, state.told, state.step)
 
 
 def _finishing(state: AutoState) -> Move:
@@ -189,19 +212,30 @@ def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
 
 def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
     doing = state.doing
+    if doing is None:
+        return _went(state, result)
+    match result:
+        case _ if doing.is_guidance:
+            return _guided(guiding.came_back(state, result), at)
+        case TurnDone() if doing.is_decision:
+            return _advised(state, result, at)
+        case TurnDone():
+            return _spoke(state, doing, result, at)
+        case Failed() if doing.is_decision:
+            return state if result.kind in OURS else _unadvised(state, str(result.kind), at)
+        case Failed():
+            return _failed(state, doing, result, at)
+        case _:
+            return state
+
+
+def _went(state: AutoState, result: object) -> AutoState:
+    """What comes back of moves that are no turns."""
     match result:
         case WorkspaceOpen(base=base):
             return replace(state, base=base)
         case Spawned():
             return replace(state, merging=True, merges=state.merges + 1)
-        case TurnDone() if doing is not None and doing.is_decision:
-            return _advised(state, result, at)
-        case TurnDone() if doing is not None:
-            return _spoke(state, doing, result, at)
-        case Failed() if doing is not None and doing.is_decision:
-            return state if result.kind in OURS else _unadvised(state, str(result.kind), at)
-        case Failed() if doing is not None:
-            return _failed(state, doing, result, at)
         case Failed():
             return _stuck(state, result)
         case ChecksDone(passed=True, tree=tree):
@@ -269,7 +303,7 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
     return replace(state, wait_until=at + delay, waits_for="tries again after a failure")
 
 
-def _summed_up(state: AutoState, summary: TurnSummary, at: datetime) -> AutoState:
+def _summed_up(state: AutoState, summary: TurnSummary, at: datetime | None) -> AutoState:
     """A turn is over: now it is decided, or a model is asked."""
     state = replace(
         state,
@@ -283,7 +317,7 @@ def _summed_up(state: AutoState, summary: TurnSummary, at: datetime) -> AutoStat
     spec = state.spec
     if spec.policy is DecisionPolicy.MODEL and spec.decision_agent is not None:
         return replace(state, undecided=True)
-    return _decided(state, by_rules(spec, state.history, summary), at)
+    return _chose(state, by_rules(spec, state.history, summary), at)
 
 
 def _advised(state: AutoState, turn: TurnDone, at: datetime) -> AutoState:
@@ -292,27 +326,46 @@ def _advised(state: AutoState, turn: TurnDone, at: datetime) -> AutoState:
     decision = read_decision(turn.text, state.summary.turn, by)
     if isinstance(decision, str):
         return _unadvised(state, decision, at)
-    return _decided(state, decision, at)
+    return _chose(state, decision, at)
 
 
 def _unadvised(state: AutoState, why: str, at: datetime) -> AutoState:
     """The rules decide where a model can't."""
     assert state.summary is not None, "a model is asked about one"
     decision = by_rules(state.spec, state.history, state.summary)
-    return _decided(state, replace(decision, by=f"rules ({why})"), at)
+    return _chose(state, replace(decision, by=f"rules ({why})"), at)
 
 
-def _decided(state: AutoState, decision: Decision, at: datetime) -> AutoState:
+def _chose(state: AutoState, decision: Decision, at: datetime | None) -> AutoState:
+    """It is carried out; but before it goes on, guidance says with what."""
+    assert state.summary is not None, "what is decided about"
+    carried_out = gated(state.spec, state.history, state.summary, decision)
+    if state.spec.guide is None or carried_out.action is not Action.CONTINUE:
+        return _decided(state, decision, at)
+    return _guided(guiding.after_turn(replace(state, undecided=False), decision), at)
+
+
+def _guided(state: AutoState, at: datetime | None) -> AutoState:
+    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state), at)
+
+
+def _decided(state: AutoState, decision: Decision, at: datetime | None) -> AutoState:
     assert state.summary is not None, "what is decided about"
     spec = state.spec
     decision = gated(spec, state.history, state.summary, decision)
     state = replace(
-        state, undecided=False, decisions=(*state.decisions[1 - KEPT :], decision), step=""
+        state,
+        undecided=False,
+        decided=None,
+        decisions=(*state.decisions[1 - KEPT :], decision),
+        step="",
     )
     reason = decision.condition or decision.reason
+    if spec.guide is not None and spec.guide.rehearses:
+        return replace(state, end=Outcome.DONE, note=f"{decision.action}: {reason}")
     match decision.action:
         case Action.CONTINUE:
-            until = at + timedelta(seconds=spec.cooldown_s)
+            until = at + timedelta(seconds=spec.cooldown_s) if at and state.turns else None
             step = decision.next_input
             return replace(state, step=step, wait_until=until, waits_for="a moment between turns")
         case Action.REVIEW:

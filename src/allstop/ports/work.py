@@ -14,6 +14,7 @@ from allstop.core.moves import (
     Failed,
     Integrated,
     Landed,
+    Surveyed,
     WorkspaceOpen,
 )
 from allstop.ports.agents import Live
@@ -82,6 +83,13 @@ class Workspaces(Protocol):
         """Merge the work with the tip of `target` into a commit that no branch has yet.
 
         CONFLICT names the files. Work that the target already has gives its tip.
+        """
+        ...
+
+    async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
+        """What is in the work as it last came home; without any, in the tip of `target`.
+
+        Bounded, and read from git's own store: nothing of it is run or checked out.
         """
         ...
 

@@ -13,9 +13,14 @@ from allstop.programs import Tail, run_to_end
 ME = ("-c", "user.name=P", "-c", "user.email=p@example.invalid")
 
 
-def git(folder, *arguments):
+def git(folder, *arguments, text=None):
     return subprocess.run(
-        ["git", *ME, *arguments], cwd=folder, check=True, capture_output=True, text=True
+        ["git", *ME, *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+        input=text,
     ).stdout.strip()
 
 

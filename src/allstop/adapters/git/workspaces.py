@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.git import landing, merging
+from allstop.adapters.git import landing, merging, surveying
 from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
@@ -28,6 +28,7 @@ from allstop.core.moves import (
     FailureKind,
     Integrated,
     Landed,
+    Surveyed,
     WorkspaceOpen,
 )
 from allstop.ports import Box, Candidate, FileChange, Launcher
@@ -177,6 +178,17 @@ class GitWorkspaces:
                     return made
                 await self._tip(workspace, label)
             raise GitError(f"no work of {workspace!r} was brought home")
+        except TROUBLE as error:
+            return _failed(error)
+
+    async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
+        repository = self._repository
+        try:
+            work = await repository.commit(tip_ref(workspace)) if workspace else None
+            commit = work or await repository.branch(target)
+            if commit is None:
+                raise GitError(f"there is no branch {target!r} with a commit to look at")
+            return await surveying.survey(repository, commit)
         except TROUBLE as error:
             return _failed(error)
 

@@ -98,7 +98,10 @@ class Auto(Table, frozen=True, kw_only=True):
     ] = Guidance.OFF
     guidance_model: Annotated[
         Text | None,
-        Meta(description="Model for guidance; else the decision agent's, else ollama:llama3.2."),
+        Meta(
+            description="Who guides: an agent or DRIVER:MODEL; if unset the decision agent, "
+            "a local ollama:llama3.2, rules."
+        ),
     ] = None
     cooldown_s: Annotated[
         float, Meta(ge=0, le=86_400, description="Seconds between two turns of a thread.")
