@@ -364,3 +364,51 @@ def test_f2_folding_the_record_again_gives_the_same_state():
 
     again = runs.fold(auto.pilot, auto.events)
     assert msgspec.json.encode(again.pilot) == msgspec.json.encode(auto.state)
+
+
+def reviewing():
+    auto = Auto(name="a", target="main", review="end")
+    auto.turn("Made it.")
+    auto.turn(DONE)
+    return auto
+
+
+def test_f9_a_review_goes_to_whoever_has_one_of_its_own():
+    """F9, F1: with the goal and what to compare with; it knows nothing of the conversation."""
+    auto = reviewing()
+
+    move = auto.begin()
+
+    assert "since the commit base" in move.prompt.review
+    assert "Write a parser." in move.prompt.review
+    assert "strict reviewer" in move.prompt.text
+
+
+def test_f9_what_a_review_of_its_own_found_is_to_be_fixed():
+    """F9: findings end with no signal; after them the agent works, and it is decided again."""
+    auto = reviewing()
+    auto.turn("It never ends.", changes=False)
+
+    assert auto.decision.action is Action.CONTINUE
+    auto.turn("Mended. \n<promise>COMPLETE</promise>")
+    assert "A review of your work says:\nIt never ends." in auto.prompts[-1]
+    assert auto.decision.action is Action.REVIEW
+
+
+def test_f9_a_review_without_consequences_is_the_last():
+    auto = reviewing()
+    auto.turn("All is well.", changes=False)
+    auto.turn(DONE, changes=False)
+
+    assert auto.decision.action is Action.STOP
+
+
+def test_f9_what_a_person_says_is_heard_in_a_review():
+    """The agent's own review would not hear it; then the words are taken."""
+    auto = reviewing()
+    auto.say(Say(text="Mind the dates."))
+
+    move = auto.begin()
+
+    assert move.prompt.review == ""
+    assert "A person says: Mind the dates." in move.prompt.text

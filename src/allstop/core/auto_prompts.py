@@ -32,8 +32,26 @@ def going_on(spec: AutoSpec, news: str, told: Sequence[str], step: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def review(spec: AutoSpec) -> str:
-    return f"The goal is still:\n{spec.goal.strip()}\n\n{REVIEW}\n\n{SIGNALS}\n"
+def review(spec: AutoSpec, told: Sequence[str]) -> str:
+    said = [f"A person says: {text}" for text in told]
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *said, REVIEW, SIGNALS]
+    return "\n\n".join(parts) + "\n"
+
+
+def review_by_itself(spec: AutoSpec, base: str) -> str:
+    """For an agent with a review of its own, which knows nothing of the conversation."""
+    return f"""\
+Review all that was changed in this repository since the commit {base}; `git diff {base}` shows it.
+Look at it as a strict reviewer would: against the goal, for mistakes, for what is missing and for
+what nobody asked for. Change nothing.
+
+The goal:
+{spec.goal.strip()}
+"""
+
+
+def reviewed(text: str) -> str:
+    return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
 
 
 def gate_failed(failed: Sequence[CheckResult], findings: Sequence[Finding]) -> str:

@@ -95,6 +95,7 @@ class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     chars: int
     text: str = ""
     talk: Talk | None = None  # in place of the text
+    review: str = ""  # … and for an agent with a review of its own, what that is to look at
 
     @property
     def whole(self) -> str:
@@ -104,8 +105,8 @@ class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return "\n\n".join([self.talk.system, *(part.text for part in self.talk.parts)])
 
 
-def prompt(text: str) -> Prompt:
-    return Prompt(digest=_digest(text), chars=len(text), text=text)
+def prompt(text: str, *, review: str = "") -> Prompt:
+    return Prompt(digest=_digest(text + review), chars=len(text), text=text, review=review)
 
 
 def prompt_of(talk: Talk) -> Prompt:
@@ -245,7 +246,7 @@ Move: TypeAlias = Work | Wait | Finish
 def on_record(move: Work) -> Work:
     """The move as the journal keeps it: without the prompt's text."""
     if isinstance(move, TakeTurn):
-        return replace(move, prompt=replace(move.prompt, text="", talk=None))
+        return replace(move, prompt=replace(move.prompt, text="", talk=None, review=""))
     return move
 
 

@@ -54,6 +54,7 @@ from allstop.core.moves import (
     prompt_of,
 )
 from allstop.core.plain import ending, one_line
+from allstop.core.replies import Signal
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
@@ -123,7 +124,7 @@ class AutoPilot:
             return _finishing(state)
         return TakeTurn(
             agent=spec.agent,
-            prompt=prompt(_words(state)),
+            prompt=prompt(_words(state), review=_review(state)),
             thread=state.thread,
             workspace=spec.name or None,
             timeout_s=spec.turn_s,
@@ -166,8 +167,15 @@ def _words(state: AutoState) -> str:
     if state.turns == 0 and not state.told and not state.news:
         return prompts.first(spec, lead)
     if state.reviews:
-        return prompts.review(spec)
+        return prompts.review(spec, state.told)
     return prompts.going_on(spec, state.news or lead, state.told, state.step)
+
+
+def _review(state: AutoState) -> str:
+    """What an agent with a review of its own does in place of the words."""
+    if not state.reviews or state.told or not state.base:
+        return ""
+    return prompts.review_by_itself(state.spec, state.base)
 
 
 def _finishing(state: AutoState) -> Move:
@@ -272,11 +280,16 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
         thread=turn.thread or state.thread,
         failures=0,
         limits=0,
-        news="",
+        news=prompts.reviewed(turn.text) if _only_reviewed(summary) else "",
         told=(),
         checked=False,
     )
     return _summed_up(state, summary, at)
+
+
+def _only_reviewed(summary: TurnSummary) -> bool:
+    """By a review of the agent's own, which says what it found and ends with no signal."""
+    return summary.was_review and summary.said.signal is Signal.NONE
 
 
 def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:

@@ -55,6 +55,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
     diff: bool = False
     usage: bool = False
     structured: bool = False
+    review: bool = False  # one of its own in a workspace, by a prompt's `review`
     needs_box: bool = False
 
 

@@ -31,6 +31,7 @@ class CodexAgent:
         diff=True,
         usage=True,
         structured=True,
+        review=True,
         needs_box=True,
     )
 

@@ -13,9 +13,11 @@ import msgspec
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw, decoded
+from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
 from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
 from allstop.adapters.agents.desk import Desk, is_open
+from allstop.core.moves import Prompt
 from allstop.ports import Live, Turn, Watch
 
 STOP_WITHIN_S = 1.0
@@ -30,7 +32,8 @@ class Conversation:
     """What is noted is taken in at once; only what takes time to tell waits its turn."""
 
     def __init__(self, server: AppServer, turn: Turn, watch: Watch) -> None:
-        self.fold = Fold()
+        self._review = turn.prompt.review if turn.place is not None else ""
+        self.fold = Fold(Guess(self._review) if self._review else None)
         self.desk = Desk(watch)
         self.thread = turn.thread or ""
         self.opened = told.Opened()
@@ -92,17 +95,10 @@ class Conversation:
         await self._server.request("thread/backgroundTerminals/clean", params, within_s)
 
     async def _begin(self) -> None:
-        talk = self._turn.prompt.talk
-        text = self._turn.prompt.whole.encode(errors="replace").decode()
-        params: Params = {
-            "threadId": self.thread,
-            "input": [{"type": "text", "text": text}],
-        }
-        if talk is not None and talk.reply_schema is not None:
-            params["outputSchema"] = talk.reply_schema
+        method, params = _review(self._review) if self._review else _turn(self._turn.prompt)
         self._has_begun = True
         self.fold.total = self._server.totals.get(self.thread, self.fold.total)
-        started = await self._request("turn/start", params, told.Started)
+        started = await self._request(method, {"threadId": self.thread, **params}, told.Started)
         self.fold.turn = self.fold.turn or started.turn.id
 
     async def _follow(self) -> Ended:
@@ -185,7 +181,8 @@ class Conversation:
         try:
             while not (self.fold.turn or self._server.gone):
                 await self._stirred.wait()
-            params: Params = {"threadId": self.thread, "turnId": self.fold.turn}
+            turn = self.fold.active or self.fold.turn
+            params: Params = {"threadId": self.thread, "turnId": turn}
             if not self.fold.ended:
                 await self._server.request("turn/interrupt", params, STOP_WITHIN_S)
             await self.clean(STOP_WITHIN_S)
@@ -201,3 +198,21 @@ class Conversation:
             return msgspec.json.decode(result, type=kind)
         except msgspec.DecodeError as error:
             raise RefusedError(f"{method}: an answer that can't be read: {error}") from error
+
+
+def _turn(prompt: Prompt) -> tuple[str, Params]:
+    params: Params = {"input": [{"type": "text", "text": _spoken(prompt.whole)}]}
+    if prompt.talk is not None and prompt.talk.reply_schema is not None:
+        params["outputSchema"] = prompt.talk.reply_schema
+    return "turn/start", params
+
+
+def _review(instructions: str) -> tuple[str, Params]:
+    """By codex's own means: with fresh eyes, and what it finds is said in the conversation."""
+    target = {"type": "custom", "instructions": _spoken(instructions)}
+    return "review/start", {"target": target, "delivery": "inline"}
+
+
+def _spoken(text: str) -> str:
+    """Without what no line of JSON could carry."""
+    return text.encode(errors="replace").decode()

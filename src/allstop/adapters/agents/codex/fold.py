@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.commands import line_of
+from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.items import item_of, plan_of
 from allstop.adapters.agents.spending import Spent, counted
 from allstop.core.moves import Item
@@ -51,9 +52,12 @@ _LIVE = {
 class Fold:
     """One turn of one conversation. What belongs to another turn is passed over."""
 
-    def __init__(self) -> None:
+    def __init__(self, guess: Guess | None = None) -> None:
+        """`guess`: for a turn of which nobody tells what it uses."""
+        self._guess = guess
         self.total = told.Tokens()  # of the conversation, as it was last told
         self.turn = ""  # its name, once it has one
+        self.active = ""  # … and that of what runs in it, which is another in a review
         self.text = ""
         self.spent = Spent()
         self.error: told.TurnError | None = None
@@ -95,9 +99,10 @@ class Fold:
 
     def _is_ours(self, message: told.Message) -> bool:
         where = decoded(message.params, told.Where) or told.Where()
-        turn = where.turn_id or where.turn.id
-        if message.method == "turn/started" and not self.turn:
-            self.turn = turn
+        turn = where.turn_id or where.turn.root_turn_id or where.turn.id
+        if message.method == "turn/started":
+            self.turn = self.turn or turn
+            self.active = where.turn.id if turn == self.turn else self.active
         return not turn or turn == self.turn
 
     def _remember(self, message: told.Message) -> None:
@@ -117,6 +122,9 @@ class Fold:
         if item.type == "agentMessage":
             self.text = ending(item.text or "", TEXT_CHARS)
         seen = item_of(item)
+        if seen and self._guess:
+            self._guess.heard(seen)
+            self.spent = self._guess.spent
         return (Saw(seen),) if seen else ()
 
     def _plan(self, params: Raw) -> tuple[Step, ...]:

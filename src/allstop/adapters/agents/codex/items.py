@@ -32,7 +32,7 @@ def item_of(item: ThreadItem) -> Item | None:
             kind, text = "tool", _tool(item)
         case "webSearch":
             kind, text = "search", item.query or ""
-        case "enteredReviewMode" | "exitedReviewMode":
+        case "exitedReviewMode":
             kind, text = "review", item.review or ""
         case _:
             return None

@@ -33,13 +33,18 @@ class Named(_Told, frozen=True):
     id: str = ""
 
 
+class TurnName(_Told, frozen=True):
+    id: str = ""
+    root_turn_id: str | None = None  # of a review: the turn that it is part of
+
+
 class Where(_Told, frozen=True):
     """Which conversation, and which turn of it, something belongs to."""
 
     thread_id: str = ""
     turn_id: str = ""
     item_id: str = ""
-    turn: Named = Named()
+    turn: TurnName = TurnName()
 
 
 class FileChange(_Told, frozen=True):
