@@ -412,3 +412,15 @@ def test_f9_what_a_person_says_is_heard_in_a_review():
 
     assert move.prompt.review == ""
     assert "A person says: Mind the dates." in move.prompt.text
+
+
+def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
+    """K5: it is no error; that nothing comes of it is seen all the same."""
+    auto = Auto()
+    for _ in range(2):
+        auto.fail(FailureKind.CAPPED)
+        assert auto.decision.action is Action.CONTINUE
+    auto.fail(FailureKind.CAPPED)
+
+    assert "Your last turn was cut off" in auto.prompts[1]
+    assert auto.decision.condition.startswith("soft stop: no progress")

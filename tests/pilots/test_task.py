@@ -329,7 +329,8 @@ ENDS = {
 
 
 def test_every_kind_of_failure_has_its_place():
-    places = [set(ENDS), OURS, LIMITED, AGAIN, {FailureKind.OUT_OF_BUDGET}]
+    others = {FailureKind.OUT_OF_BUDGET, FailureKind.CAPPED}
+    places = [set(ENDS), OURS, LIMITED, AGAIN, others]
 
     assert set().union(*places) == set(FailureKind)
     assert sum(map(len, places)) == len(FailureKind)
@@ -521,3 +522,21 @@ def test_done_by_exit_still_hears_a_signal():
 def test_a_spec_that_makes_no_sense_is_refused(spec):
     with pytest.raises(msgspec.ValidationError):
         TaskPilot().begin(spec)
+
+
+def test_k5_a_turn_that_came_to_its_cap_counts_and_the_next_goes_on():
+    """K5: its work is kept, its words are not asked for again."""
+    flight = fly_in_a_workspace(iterations=2)
+    flight.back(failed(FailureKind.CAPPED, change=WORK))
+
+    assert flight.state.pilot.iteration == 1
+    assert flight.state.pilot.change == WORK
+    move = flight.back(failed(FailureKind.CAPPED, change=WORK))
+    assert isinstance(move, Finish)
+    assert move.outcome is Outcome.TIMED_OUT
+
+
+def test_k5_after_a_cap_the_agent_is_told_why():
+    move = fly().back(failed(FailureKind.CAPPED))
+
+    assert move.prompt.text == prompts.again("Fix it", prompts.CAPPED)

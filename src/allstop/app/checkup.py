@@ -16,6 +16,7 @@ from msgspec import Struct
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
+from allstop.app.token_caps import token_budgets
 from allstop.core.approvals import NOBODY
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
@@ -50,6 +51,7 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
     finding: str
     hint: str = ""
     first: bool = False
+    token_budgets: str = ""
 
 
 class Tried(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,7 @@ def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> Age
         finding=found,
         hint=hint,
         first=first,
+        token_budgets=token_budgets(agent),
     )
 
 

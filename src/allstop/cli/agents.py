@@ -30,6 +30,7 @@ def agents(context: click.Context, as_json: bool) -> None:
         mark = "✓" if agent.ready else "✗"
         first = "  (first choice)" if agent.first else ""
         click.echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
+        click.echo(f"    token budgets {agent.token_budgets}")
         if agent.hint:
             click.echo(f"    {agent.hint}")
     if not found:

@@ -204,6 +204,7 @@ RECOVERABLE = frozenset(
         FailureKind.TIMED_OUT,
         FailureKind.STALLED,
         FailureKind.CONTEXT,
+        FailureKind.CAPPED,
     }
 )
 

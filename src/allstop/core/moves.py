@@ -46,6 +46,7 @@ class FailureKind(StrEnum):
     DISCARDED = "discarded"  # it came back, but after a stop
     INTERRUPTED = "interrupted"  # the process died while the move was open
     OUT_OF_BUDGET = "out_of_budget"
+    CAPPED = "capped"  # the turn has used all the tokens it may, and was ended
     UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
     CONFLICT = "conflict"
     MOVED = "moved"  # the target branch is elsewhere by now

@@ -86,6 +86,10 @@ NO_CHANGE = (
     "You said the work is complete, but nothing has changed in the repository. "
     "Do the work, or say why it cannot be done."
 )
+CAPPED = (
+    "Your last turn was cut off because it had used all the tokens a turn may use. What you did"
+    " is kept. Go on from there, in smaller steps."
+)
 NO_SIGNAL = "Go on. When the work is done, say so with the line given below."
 
 

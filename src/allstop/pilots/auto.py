@@ -37,6 +37,7 @@ from allstop.core.moves import (
     Adviser,
     ChecksDone,
     Failed,
+    FailureKind,
     Finish,
     Item,
     Move,
@@ -310,6 +311,9 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
         compactions=doing.compactions,
         unanswered=doing.unanswered,
     )
+    if failed.kind is FailureKind.CAPPED:  # a turn that came to its cap is a turn
+        summary = replace(summary, status="interrupted", error="", kind=None)
+        return _summed_up(replace(state, news=prompts.CAPPED, told=()), summary, at)
     attempt = state.failures + 1
     delay: timedelta = state.spec.backoff.delay(attempt, state.spec.goal)
     state = _summed_up(replace(state, failures=attempt), summary, at)

@@ -289,6 +289,18 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
             return state
 
 
+def _cut(state: TaskState, failed: Failed) -> TaskState:
+    """A turn that came to its cap is a turn; the next one goes on from there."""
+    return replace(
+        state,
+        change=failed.change or state.change,
+        iteration=state.iteration + 1,
+        news=prompts.CAPPED,
+        told=state.told[state.hears :],
+        hears=0,
+    )
+
+
 def _signal(spec: TaskSpec, turn: TurnDone) -> Said:
     said = turn.said
     if spec.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
@@ -306,6 +318,8 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return replace(state, base="", stash=state.stash or by_a_stop)
     if failed.kind is FailureKind.OUT_OF_BUDGET:
         return state
+    if failed.kind is FailureKind.CAPPED:
+        return _cut(state, failed)
     if failed.kind in LIMITED:
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
         held = roster.hold(state.roster, state.agent, until)

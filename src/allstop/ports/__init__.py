@@ -4,6 +4,7 @@ from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent
 from allstop.ports.agents import Agents as Agents
 from allstop.ports.agents import Live as Live
+from allstop.ports.agents import TokenCap as TokenCap
 from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch
 from allstop.ports.journal import Cursor as Cursor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -44,6 +45,14 @@ class Watch(Protocol):
         ...
 
 
+class TokenCap(StrEnum):
+    """What a driver makes of the most tokens that a turn may use."""
+
+    NONE = "none"  # nothing
+    AFTER = "after"  # the turn is ended after the call of its model that came to it
+    EXACT = "exact"  # no call is made that could pass it
+
+
 class Abilities(Struct, frozen=True, kw_only=True):
     """What a driver can do besides taking a turn."""
 
@@ -57,6 +66,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
     structured: bool = False
     review: bool = False  # one of its own in a workspace, by a prompt's `review`
     needs_box: bool = False
+    token_cap: TokenCap = TokenCap.NONE
 
 
 class Turn(Struct, frozen=True, kw_only=True):

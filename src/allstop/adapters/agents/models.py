@@ -25,7 +25,7 @@ from allstop.adapters.agents.replies import Reply
 from allstop.adapters.agents.schemas import without_nulls
 from allstop.adapters.agents.spending import spent
 from allstop.core.moves import Failed, FailureKind, Lifetime, TurnDone, Usage
-from allstop.ports import Abilities, Clock, Turn, Watch
+from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
 """What a provider has, after the reply, to end its stream so that the connection can be kept."""
@@ -54,7 +54,7 @@ class Way(Protocol):
 class ModelAgent:
     """Knows several ways, the best first. One that its server does not know is never tried again."""
 
-    abilities = Abilities(usage=True, structured=True)
+    abilities = Abilities(usage=True, structured=True, token_cap=TokenCap.EXACT)
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from allstop.core.moves import Failed, FailureKind, Usage
 from allstop.core.window import CHARS_A_TOKEN, estimate
 
 ABSURD = 10**9
@@ -38,6 +39,12 @@ def spent(reported: Reported, chars_in: int, chars_out: int, *, for_hour: bool =
         output=counted(reported.output) or estimate(chars_out, CHARS_A_TOKEN),
         for_hour=for_hour,
     )
+
+
+def capped(usage: Usage, max_tokens: int) -> Failed:
+    """The end of a turn that came to its cap; the words are the same each time."""
+    message = f"it used all of the {max_tokens:,} tokens of its turn"
+    return Failed(kind=FailureKind.CAPPED, message=message, usage=usage)
 
 
 def counted(value: object) -> int | None:

@@ -113,7 +113,11 @@ class Agent(Table, frozen=True, kw_only=True):
         Minutes | None, Meta(description="Time for one attempt; else loop.timeout_minutes.")
     ] = None
     max_tokens_per_call: Annotated[
-        Count | None, Meta(description="Most tokens of one model call; makes token budgets exact.")
+        Count | None,
+        Meta(
+            description="Most tokens of a turn: exact where a turn is one model call; "
+            "coders stop after it."
+        ),
     ] = None
     flat_rate: Annotated[
         bool, Meta(description="A subscription: tokens are counted, costs are not.")

@@ -14,7 +14,17 @@ from allstop.adapters.agents.claude_code.exchange import Exchange
 from allstop.adapters.agents.claude_code.starting import Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling
 from allstop.core.moves import Failed, FailureKind, TurnDone
-from allstop.ports import Abilities, Box, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
+from allstop.ports import (
+    Abilities,
+    Box,
+    Clock,
+    Launcher,
+    LaunchError,
+    TokenCap,
+    Turn,
+    UnsafeError,
+    Watch,
+)
 
 
 def _new_thread() -> str:
@@ -25,7 +35,13 @@ class ClaudeCodeAgent:
     """Keeps nothing between turns: a conversation is a file in the home of its box."""
 
     abilities = Abilities(
-        resume=True, fork=True, asks=True, usage=True, structured=True, needs_box=True
+        resume=True,
+        fork=True,
+        asks=True,
+        usage=True,
+        structured=True,
+        needs_box=True,
+        token_cap=TokenCap.AFTER,
     )
 
     def __init__(
@@ -72,7 +88,7 @@ class ClaudeCodeAgent:
     async def _once(
         self, turn: Turn, opening: Opening, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
-        telling = Telling(opening.thread)
+        telling = Telling(opening.thread, turn.max_tokens)
         box = turn.place or Box(home=self._home)
         if self._program.login:
             box = replace(box, home=self._home)

@@ -62,6 +62,7 @@ class Delta(_Message, frozen=True):
     text: str = ""
     thinking: str = ""
     partial_json: str = ""
+    stop_reason: str | None = None
 
 
 class Event(_Message, frozen=True):

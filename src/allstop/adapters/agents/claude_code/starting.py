@@ -47,6 +47,9 @@ class Opening(Struct, frozen=True, kw_only=True):
         return self.resumed != self.thread
 
 
+USUAL_OUTPUT = 32_000
+"""Tokens that it lets one reply have, if nobody says otherwise."""
+
 RETRIES = 2
 """Of one call to the model. More are for those who write them down."""
 
@@ -75,7 +78,7 @@ def launch_of(program: Program, turn: Turn, box: Box, opening: Opening) -> Launc
         argv=(program.path, *_arguments(program, turn, opening)),
         box=box,
         label=turn.run,
-        env={**box.env, **_environment(program)},
+        env={**box.env, **_cap(turn.max_tokens), **_environment(program)},
     )
 
 
@@ -99,6 +102,13 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
     if talk is not None and talk.reply_schema is not None:
         words += ("--json-schema", json.dumps(talk.reply_schema))
     return tuple(words)
+
+
+def _cap(max_tokens: int | None) -> dict[str, str]:
+    """One reply alone can't pass the cap of the turn."""
+    if max_tokens is None or max_tokens >= USUAL_OUTPUT:
+        return {}
+    return {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
 
 
 def _environment(program: Program) -> dict[str, str]:

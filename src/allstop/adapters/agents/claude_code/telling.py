@@ -31,6 +31,7 @@ from allstop.adapters.agents.claude_code.messages import (
     User,
     read,
 )
+from allstop.adapters.agents.spending import capped
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.streaming import MessageWords
 from allstop.ports import Live
@@ -66,11 +67,12 @@ Happening: TypeAlias = Live | Item | ControlRequest | Dropped | Unknown | Answer
 class Telling:
     """One turn. `before` is what the conversation had used when it began."""
 
-    def __init__(self, thread: str) -> None:
+    def __init__(self, thread: str, max_tokens: int | None = None) -> None:
         self.before = Session()
         self.is_lost = False  # the conversation it was to go on with isn't there
         self.used = Usage()  # as far as that is known
         self._thread = thread
+        self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
         self._words: MessageWords | None = None
         self._told: Assistant | None = None
@@ -115,6 +117,8 @@ class Telling:
     def _event(self, message: StreamEvent) -> Iterator[Happening]:
         event = message.event
         self._count(event)
+        if self._is_capped(message):
+            yield GivenUp(capped(self.used, self._max_tokens or 0))
         if message.parent_tool_use_id is not None:
             return
         if event.content_block is not None:
@@ -145,6 +149,15 @@ class Telling:
             cached=self.used.cached + cached,
             output=self.used.output + (tokens.output_tokens or 0),
         )
+
+    def _is_capped(self, message: StreamEvent) -> bool:
+        """Whether it would call its model again, and must not."""
+        event = message.event
+        if event.type != "message_delta" or self._max_tokens is None:
+            return False
+        stops = event.delta is not None and event.delta.stop_reason == "end_turn"
+        is_last = stops and message.parent_tool_use_id is None
+        return self.used.tokens >= self._max_tokens and not is_last
 
     def _said(self, message: Assistant) -> Iterator[Happening]:
         if message.error:

@@ -14,8 +14,18 @@ from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedEr
 from allstop.adapters.agents.codex.setup import Setup, launch_of
 from allstop.adapters.agents.codex.verdicts import failed
 from allstop.adapters.agents.prices import Tariff
+from allstop.adapters.agents.spending import capped
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
+from allstop.ports import (
+    Abilities,
+    Clock,
+    Launcher,
+    LaunchError,
+    TokenCap,
+    Turn,
+    UnsafeError,
+    Watch,
+)
 
 IN_USE = "already has an active writer"
 
@@ -33,6 +43,7 @@ class CodexAgent:
         structured=True,
         review=True,
         needs_box=True,
+        token_cap=TokenCap.AFTER,
     )
 
     def __init__(
@@ -116,6 +127,8 @@ class CodexAgent:
                 usage=usage,
                 signals=conversation.desk.signals,
             )
+        if ended.status == "interrupted" and conversation.is_capped:
+            return capped(usage, conversation.max_tokens)
         if ended.status == "interrupted":
             message = "codex interrupted the turn by itself"
             return Failed(kind=FailureKind.CRASHED, message=message, usage=usage)

@@ -12,7 +12,7 @@ import msgspec
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
-from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw, decoded
+from allstop.adapters.agents.codex.fold import Asked, Capped, Ended, Fold, Saw, decoded
 from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
 from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
@@ -24,7 +24,7 @@ STOP_WITHIN_S = 1.0
 CLEAN_WITHIN_S = 5.0
 
 Params = dict[str, object]
-Slow: TypeAlias = Saw | Asked | Ended
+Slow: TypeAlias = Saw | Asked | Capped | Ended
 T = TypeVar("T")
 
 
@@ -37,6 +37,8 @@ class Conversation:
         self.desk = Desk(watch)
         self.thread = turn.thread or ""
         self.opened = told.Opened()
+        self.max_tokens = turn.max_tokens or 0
+        self.is_capped = False
         self._server = server
         self._turn = turn
         self._watch = watch
@@ -108,8 +110,18 @@ class Conversation:
                     await self._watch.saw(item)
                 case Asked() as asked:
                     await self._ask(asked)
+                case Capped():
+                    return await self._cap()
                 case Ended() as ended:
                     return ended
+
+    async def _cap(self) -> Ended:
+        """End it here; what it had still to tell is told."""
+        await self._stop()
+        for step in self._steps:
+            if isinstance(step, Saw):
+                await self._watch.saw(step.item)
+        return self.fold.ended or Ended("interrupted", None)
 
     async def _next(self) -> Slow:
         while not self._steps:
@@ -156,6 +168,9 @@ class Conversation:
                 self._watch.live(step)
             else:
                 self._steps.append(step)
+        if not self.is_capped and 0 < self.max_tokens <= self.fold.used:
+            self.is_capped = True
+            self._steps.append(Capped())
         self._let_go()
         self._stirred.set()
         self._stirred = anyio.Event()

@@ -34,13 +34,17 @@ class Asked(NamedTuple):
     params: Raw
 
 
+class Capped(NamedTuple):
+    """It has used all the tokens it may."""
+
+
 class Ended(NamedTuple):
     status: str
     error: told.TurnError | None
 
 
 T = TypeVar("T")
-Step: TypeAlias = Live | Saw | Asked | Ended
+Step: TypeAlias = Live | Saw | Asked | Capped | Ended
 
 _LIVE = {
     "item/agentMessage/delta": "text",
@@ -92,6 +96,10 @@ class Fold:
             return take(message.params) if take else ()
         except msgspec.DecodeError:
             return ()
+
+    @property
+    def used(self) -> int:
+        return self.spent.input + self.spent.output
 
     def begun(self, item_id: str) -> told.ThreadItem | None:
         """The item as it was when it began: a file change tells its diff only there."""
