@@ -86,6 +86,11 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     was_review: bool = False
 
     @property
+    def only_reviewed(self) -> bool:
+        """By a review of the agent's own, which says what it found and ends with no signal."""
+        return self.was_review and self.said.signal is Signal.NONE
+
+    @property
     def footprint(self) -> str:
         """The same after two turns that changed neither the plan nor the work.
 

@@ -55,7 +55,6 @@ from allstop.core.moves import (
     prompt_of,
 )
 from allstop.core.plain import ending, one_line
-from allstop.core.replies import Signal
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
@@ -281,16 +280,11 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
         thread=turn.thread or state.thread,
         failures=0,
         limits=0,
-        news=prompts.reviewed(turn.text) if _only_reviewed(summary) else "",
+        news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
         told=(),
         checked=False,
     )
     return _summed_up(state, summary, at)
-
-
-def _only_reviewed(summary: TurnSummary) -> bool:
-    """By a review of the agent's own, which says what it found and ends with no signal."""
-    return summary.was_review and summary.said.signal is Signal.NONE
 
 
 def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
