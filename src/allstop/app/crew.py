@@ -40,7 +40,7 @@ class Crew(Mapping[AgentName, AgentPort]):
             CrewError: one of them can't work here.
         """
         for name in names:
-            wanted = self._house.settings.agents[name]
+            wanted = settings_of(self._house, name)
             if self._as.get(name) == wanted:
                 continue
             new = make(self._house, self._launcher, name)
@@ -51,7 +51,7 @@ class Crew(Mapping[AgentName, AgentPort]):
 
     def __getitem__(self, name: AgentName) -> AgentPort:
         if name not in self._made:
-            if name not in self._house.settings.agents:
+            if ":" not in name and name not in self._house.settings.agents:
                 raise KeyError(name)
             try:
                 self.hire([name])

@@ -25,7 +25,7 @@ from allstop.core.auto import AutoSpec
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Assign, Command, Equip, Raise, Resume
 from allstop.core.errors import AllstopError
-from allstop.core.ids import BOARD, AgentName, RunId, root_of
+from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.specs import BoardSpec, Mode
 from allstop.core.talk import SessionSpec
 from allstop.core.tasks import NewTask
@@ -98,7 +98,7 @@ class Station:
                 await self._drive_board(equipping.board_spec(self.house, mode=mode))
             else:
                 spec = msgspec.convert(recorded.opened.spec, AutoSpec)
-                self._shop.hire(_working(spec))
+                self._shop.hire(autos.agents_of(spec))
                 await self.engine.take(root)
         return recorded.run
 
@@ -193,7 +193,7 @@ class Station:
             approvals=order.approvals,
             attended=True,  # there is a page where a person can answer
         )
-        self._shop.hire(_working(spec))
+        self._shop.hire(autos.agents_of(spec))
         await self.engine.open(
             name,
             "auto",
@@ -234,10 +234,6 @@ class Station:
     def _is_driven(self, run: RunId) -> bool:
         """By this process or another."""
         return run in self.house.journal.holders()
-
-
-def _working(spec: AutoSpec) -> tuple[AgentName, ...]:
-    return (spec.agent, *([spec.decision_agent] if spec.decision_agent else []))
 
 
 @asynccontextmanager
