@@ -32,6 +32,7 @@ from allstop.ports.programs import LaunchError as LaunchError
 from allstop.ports.programs import Network as Network
 from allstop.ports.programs import Stream as Stream
 from allstop.ports.programs import UnsafeError as UnsafeError
+from allstop.ports.telling import Teller as Teller
 from allstop.ports.work import Candidate as Candidate
 from allstop.ports.work import Checks as Checks
 from allstop.ports.work import Clock as Clock
