@@ -130,7 +130,7 @@ DEFAULTS = {
         "tls_key": None,
         "behind_proxy": False,
     },
-    "notify": {"sounds": True, "desktop": True, "urls": []},
+    "notify": {"sounds": True, "desktop": True, "urls": [], "private": False},
     "store": {"url": "sqlite"},
 }
 

@@ -26,6 +26,7 @@ WITHHELD = [
     ("", "approvals.rules = [{allow = 'curl'}]", "approvals.rules"),
     ("approvals.rules = [{deny = 'git push'}]", "approvals.rules = []", "approvals.rules"),
     ("", "notify.urls = ['json://evil']", "notify.urls"),
+    ("", "notify.private = true", "notify.private"),
     ("", "server.host = '0.0.0.0'", "server.host"),
     ("", "store.url = 'postgresql://evil/x'", "store.url"),
     ("store.url = 'postgresql://mine/x'", "store.url = 'sqlite'", "store.url"),

@@ -118,7 +118,7 @@ async def at_work(
     seqs = {head.run: head.seq for head in await house.journal.heads()}
     async with (
         hooks_at_hand(house, show),
-        workshop(house, needed(spec, state), slots=spec.slots) as shop,
+        workshop(house, needed(spec, state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
         await shop.engine.take(BOARD)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from allstop.app import crew, work
+from allstop.app import crew, tellers, work
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -149,6 +149,7 @@ def noted(house: House) -> list[Note]:
                 indicator=empty_gate.INDICATOR,
             )
         )
+    found += [Note(text=each) for each in tellers.notes(house)]
     return found
 
 

@@ -76,6 +76,10 @@ timeout = 60
 
 [review]
 mode = "skip"   # in a demo nobody is there to look
+
+[notify]
+desktop = false   # nor to be told
+urls = []
 """,
     "writer.toml": """\
 # One of two agents that talk in a room: each reply is an envelope.

@@ -239,6 +239,6 @@ class Station:
 @asynccontextmanager
 async def station(house: House, note: Note = lambda line: None) -> AsyncIterator[Station]:
     """Everything this process drives ends with the block; what is recorded can go on later."""
-    async with workshop(house) as shop, anyio.create_task_group() as group:
+    async with workshop(house, note=note) as shop, anyio.create_task_group() as group:
         yield Station(shop, group, note)
         group.cancel_scope.cancel()

@@ -13,6 +13,7 @@ from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app.crew import Crew
 from allstop.app.secrets import Discretion
+from allstop.app.telling import telling
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -39,7 +40,11 @@ class Workshop:
 
 @asynccontextmanager
 async def workshop(
-    house: House, agents: Iterable[AgentName] = (), *, slots: int | None = None
+    house: House,
+    agents: Iterable[AgentName] = (),
+    *,
+    slots: int | None = None,
+    note: Callable[[str], None] = lambda line: None,
 ) -> AsyncIterator[Workshop]:
     """An engine at work, for as long as the block lasts; without a repository, for talk only."""
     settings = house.settings
@@ -53,19 +58,20 @@ async def workshop(
         launcher=launcher,
         clean=Discretion(lambda: house.secrets),
     )
+    name = engine_name(os.getpid())
     engine = LocalEngine(
         journal=house.journal,
         hands=hands,
         clock=house.clock,
         pilots=PILOTS,
         launcher=launcher,
-        name=engine_name(os.getpid()),
+        name=name,
         slots=slots or settings.loop.max_parallel,
         appraise=appraiser(house),
     )
     try:
         crew.hire(agents)
-        async with engine.serving():
+        async with telling(house, engine, name, note), engine.serving():
             yield Workshop(house, engine, launcher, crew)
     finally:
         if trees is not None:

@@ -63,6 +63,7 @@ COMMANDS = {
     "replay": ("record", "Decide everything in RUN again and show each difference."),
     "mcp": ("mcp", "An MCP server on stdio: clients list, inspect and stop runs; never start."),
     "agents": ("agents", "The configured agents; `agents test NAME` tries one."),
+    "notify": ("notify", "How you are told; `notify test` tries everything that is configured."),
     "approvals": ("approvals", "What agents may run; `approvals check COMMAND` says it of one."),
 }
 

@@ -177,6 +177,11 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_adds,
     ),
     Sensitive(
+        key=("notify", "private"),
+        why="sends messages to this machine or your own network",
+        needs_trust=_always,
+    ),
+    Sensitive(
         key=("server", "host"),
         why="lets other machines reach the control room",
         needs_trust=_is_reachable,

@@ -85,11 +85,17 @@ class Server(Table, frozen=True, kw_only=True):
 
 
 class Notify(Table, frozen=True, kw_only=True):
-    sounds: Annotated[bool, Meta(description="Sounds in the browser.")] = True
+    sounds: Annotated[
+        bool, Meta(description="Sounds in the browser, and the bell of a terminal.")
+    ] = True
     desktop: Annotated[bool, Meta(description="Desktop notifications.")] = True
     urls: Annotated[
-        tuple[Text, ...], Meta(description="Further places to notify, as apprise addresses.")
+        tuple[Text, ...],
+        Meta(description="Further places to notify: https addresses, or those of apprise."),
     ] = ()
+    private: Annotated[
+        bool, Meta(description="Whether `urls` may lead to this machine or your own network.")
+    ] = False
 
 
 class Hooks(Table, frozen=True, kw_only=True):

@@ -1,0 +1,67 @@
+"""Who can be told here, and whether that works."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.telling import Bell, Service, Webhook, deliver, find_desktop
+from allstop.adapters.telling.services import MISSING, is_installed
+from allstop.core.alerts import Alert, Level
+from allstop.core.ids import HELM
+from allstop.ports import Teller
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+def tellers(house: House) -> list[Teller]:
+    """Everything that can be told here."""
+    notify = house.settings.notify
+    found: list[Teller] = []
+    terminal = sys.__stdout__  # a screen that is drawn stands before the other one
+    if notify.sounds and terminal is not None and terminal.isatty():
+        found.append(Bell(terminal))
+    desktop = find_desktop(house.environment.variables)
+    if notify.desktop and desktop is not None:
+        found.append(desktop)
+    for url in notify.urls:
+        kind = Webhook if url.lower().startswith(("http://", "https://")) else Service
+        found.append(kind(url, private=notify.private))
+    return found
+
+
+def notes(house: House) -> list[str]:
+    """What should be known before anything is to be told."""
+    if is_installed() or not any(isinstance(each, Service) for each in tellers(house)):
+        return []
+    return [MISSING]
+
+
+class Tried(Struct, frozen=True, kw_only=True):
+    name: str
+    why: str  # it could not be told; "" where it was
+
+
+async def try_tellers(house: House) -> list[Tried]:
+    """One message to each, all at once."""
+    alert = Alert(
+        level=Level.DONE,
+        title="Allstop can reach you",
+        text="This is what `allstop notify test` sends.",
+        run=HELM,
+        at=house.clock.now(),
+    )
+    found = tellers(house)
+    tried: dict[int, Tried] = {}
+
+    async def attempt(place: int, teller: Teller) -> None:
+        tried[place] = Tried(name=teller.name, why=await deliver(teller, alert))
+
+    async with anyio.create_task_group() as group:
+        for place, teller in enumerate(found):
+            group.start_soon(attempt, place, teller)
+    return [tried[place] for place in sorted(tried)]

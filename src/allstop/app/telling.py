@@ -1,0 +1,148 @@
+"""Telling a person what happens in the runs that this process drives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from allstop.adapters.telling import Post
+from allstop.app.hiding import without_secrets
+from allstop.app.tellers import tellers
+from allstop.core import alerts
+from allstop.core.alerts import Alert, Scene, Told
+from allstop.core.events import Closed, Halted
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.run import RunState
+from allstop.engines.local import LocalEngine
+from allstop.pilots import PILOTS
+from allstop.pilots.board import BoardState
+from allstop.ports import Live, Record
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+@asynccontextmanager
+async def telling(
+    house: House, engine: LocalEngine, name: str, show: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """From now on, until the block is left. Whoever drives a run tells of it: nobody else does.
+
+    `name` is what the engine signs its receipts with.
+    """
+    found = tellers(house)
+    if not found:
+        yield
+        return
+    log = house.folder / "logs" / "notify.log"
+    async with Post(found, log, clock=house.clock, show=show) as post:
+        watch = _Watch(house, engine, name, post, show)
+        await watch.begin()
+        engine.view(watch.live)
+        async with anyio.create_task_group() as group:
+            with house.journal.listen(watch.ear):
+                group.start_soon(watch.follow)
+                yield
+                await watch.catch_up()
+            group.cancel_scope.cancel()
+
+
+class _Watch:
+    """Looks at each event of the runs that are driven here, and at the run as it is by then."""
+
+    def __init__(
+        self,
+        house: House,
+        engine: LocalEngine,
+        name: str,
+        post: Post,
+        show: Callable[[str], None],
+    ) -> None:
+        self._journal = house.journal
+        self._clock = house.clock
+        self._engine = engine
+        self._name = name
+        self._post = post
+        self._show = show
+        self._without_secrets = without_secrets(house)
+        self._where = house.root.name if house.root else ""
+        self._told = Told()
+        self._seqs: dict[RunId, int] = {}
+        self._states: dict[RunId, RunState[Any]] = {}
+        self._waiting: dict[RunId, None] = {}
+        self._troubles: set[tuple[RunId, str]] = set()
+        self._bell = anyio.Event()
+        self._reading = anyio.Lock()
+
+    async def begin(self) -> None:
+        """What is there already is not told."""
+        self._seqs = {head.run: head.seq for head in await self._journal.heads()}
+        helm = await self._journal.read(HELM)
+        self._seqs[HELM] = helm[-1].seq if helm else 0
+
+    def ear(self, run: RunId, seq: int) -> None:
+        """A run that ends is forgotten by the engine: what is known of it is kept until it is read."""
+        state = self._engine.state(run)
+        if state is not None:
+            self._states[run] = state
+        if state is not None or run == HELM or root_of(run) in self._states:
+            self._waiting[run] = None
+            self._bell.set()
+
+    async def follow(self) -> None:
+        while True:
+            self._bell = anyio.Event()
+            await self.catch_up()
+            await self._bell.wait()
+
+    async def catch_up(self) -> None:
+        async with self._reading:  # who comes second finds nothing half read
+            while self._waiting:
+                run = next(iter(self._waiting))
+                del self._waiting[run]
+                try:
+                    await self._read(run)
+                except Exception as error:  # noqa: BLE001 - the runs must go on, told of or not
+                    self._show(f"notify: {type(error).__name__}: {error}")
+
+    async def _read(self, run: RunId) -> None:
+        for record in await self._journal.read(run, after=self._seqs.get(run, 0)):
+            self._seqs[run] = record.seq
+            self._look(record)
+
+    def _look(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, Halted) and event.by != self._name:
+            return
+        self._told, found = alerts.look(self._told, event, self._scene(record.run))
+        for alert in found:
+            self._tell(alert)
+        if isinstance(event, Closed):
+            self._states.pop(record.run, None)
+
+    def _scene(self, run: RunId) -> Scene:
+        state = self._engine.state(run) or self._states.get(run)
+        if state is None:
+            return Scene(run)
+        self._states[run] = state
+        board = state.pilot if isinstance(state.pilot, BoardState) else None
+        return Scene(
+            run,
+            state,
+            PILOTS[state.opened.kind],
+            self._engine.helm,
+            board.board if board else None,
+            is_braked=board is not None and board.is_braked,
+        )
+
+    def live(self, run: RunId, live: Live) -> None:
+        """What goes wrong beside the record, once."""
+        if live.kind == "trouble" and (run, live.text) not in self._troubles:
+            self._troubles.add((run, live.text))
+            self._tell(alerts.trouble(run, live.text, self._clock.now()))
+
+    def _tell(self, alert: Alert) -> None:
+        self._post.tell(alerts.presentable(alert, self._where, self._without_secrets))
