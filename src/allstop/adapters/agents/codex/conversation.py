@@ -148,8 +148,12 @@ class Conversation:
     async def _use(self, asked: Asked) -> None:
         """A tool of ours."""
         call = decoded(asked.params, told.ToolCall) or told.ToolCall()
+        name = tool_of(call)
+        if name is None:
+            await self._server.refuse(asked.id, asked.method)
+            return
         with self._wanted(asked.id) as scope:
-            done = await self.desk.call(tool_of(call), call.arguments)
+            done = await self.desk.call(name, call.arguments)
         if not scope.cancelled_caught:
             await self._server.answer(asked.id, answer_of(done))
 

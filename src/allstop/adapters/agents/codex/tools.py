@@ -13,8 +13,10 @@ def dynamic_tools() -> list[dict[str, object]]:
     return [{"type": "function", **tool, "name": PREFIX + name} for name, tool in TOOLS.items()]
 
 
-def tool_of(call: ToolCall) -> str:
-    return call.tool.removeprefix(PREFIX)
+def tool_of(call: ToolCall) -> str | None:
+    """Its name among ours; None where it isn't one of them."""
+    name = call.tool.removeprefix(PREFIX)
+    return name if call.tool.startswith(PREFIX) and name in TOOLS else None
 
 
 def answer_of(told: Told) -> dict[str, object]:
