@@ -6,7 +6,6 @@ import pytest
 
 from allstop.app import doing
 from allstop.app.doing import ALL, do
-from allstop.app.hiding import without_secrets
 from allstop.app.opening import StartAuto, StartBoard, StartRoom
 from allstop.app.station import station
 from allstop.app.tellers import tellers
@@ -208,4 +207,4 @@ def test_k23_short_values_and_names_of_other_things_are_left_alone(house):
     made = house(worker=[writes("w.txt")])
     made.environment.variables.update(MONKEY_KEY="abc", EDITOR="emacs-emacs")
 
-    assert without_secrets(made)("abc emacs-emacs") == "abc emacs-emacs"
+    assert made.secrets.scrub("abc emacs-emacs") == "abc emacs-emacs"

@@ -45,13 +45,15 @@ def _of_environment(environment: Environment) -> Iterator[str]:
 def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> Iterator[str]:
     """What an agent is given by the settings; settings that can't be read give nothing."""
     try:
-        agents = settings().agents.values()
+        found = settings()
     except (AllstopError, SettingsError):
         return
     variables = environment.variables
-    for agent in agents:
+    yield from found.notify.urls
+    for agent in found.agents.values():
         if agent.api_key_env:
             yield variables.get(agent.api_key_env, "")
+        yield from (variables.get(name, "") for name in agent.pass_env)
         yield from (value for name, value in agent.env.items() if is_secret_name(name))
 
 

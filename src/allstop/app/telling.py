@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from allstop.adapters.telling import Post
-from allstop.app.hiding import without_secrets
 from allstop.app.tellers import tellers
 from allstop.core import alerts
 from allstop.core.alerts import Alert, Scene, Told
@@ -67,7 +66,7 @@ class _Watch:
         self._name = name
         self._post = post
         self._show = show
-        self._without_secrets = without_secrets(house)
+        self._without_secrets = house.secrets.scrub
         self._where = house.root.name if house.root else ""
         self._told = Told()
         self._seqs: dict[RunId, int] = {}
