@@ -65,6 +65,16 @@ def ordinary(request):
 late = timely = forgets = resumes = ordinary
 
 
+def confused(request):
+    """Answers what nobody requested, and gives two questions one name."""
+    send(id=77, result={"stopReason": "end_turn"})
+    ask("p1")
+    ask("p1")
+    answers = [receive()["result"]["outcome"]["optionId"] for _ in range(2)]
+    say(json.dumps(answers))
+    end(request)
+
+
 def unknown(request):
     send(method="zebra/born", params={"stripes": 7})
     update("zebra_update", stripes=7)

@@ -189,6 +189,12 @@ async def test_k18_two_questions_at_once_are_both_answered(bench):
     assert len({ask.id for ask in watch.asks}) == 2
 
 
+async def test_k10_answers_and_names_that_make_no_sense_do_no_harm(bench):
+    result = await taken(bench, "confused")
+
+    assert json.loads(result.text) == ["yes", "yes"]
+
+
 async def test_k10_a_no_that_ends_the_turn_is_no_failure(bench):
     """K10: it can be told something else in the next one."""
     result = await taken(bench, "no_is_the_end", Onlooker(allows=False, message="Not today."))

@@ -51,6 +51,7 @@ class Connection:
         self._lines = Lines()
         self._last_words = Tail(16 * 1024)
         self._ids = itertools.count(1)
+        self._latest = 0
         self._waiting: dict[told.RequestId, _Answer] = {}
         self._sending = anyio.Lock()
         self._where = anyio.Event()
@@ -102,7 +103,7 @@ class Connection:
 
     async def asked(self, method: str, kind: type[T], params: Mapping[str, object]) -> T:
         """The same, for an answer that may take any time."""
-        number = next(self._ids)
+        number = self._latest = next(self._ids)
         answer = self._waiting[number] = _Answer()
         try:
             if not self.gone:
@@ -115,6 +116,10 @@ class Connection:
         if answer.message.error is not None:
             raise RefusedError(answer.message.error)
         return _decoded(method, answer.message, kind)
+
+    def is_latest(self, message: told.Message) -> bool:
+        """Whether it answers what was requested last, although nobody may wait for it any more."""
+        return not message.method and message.id == self._latest
 
     async def note(self, method: str, params: Mapping[str, object]) -> None:
         await self._send(told.written(method=method, params=params))

@@ -104,7 +104,7 @@ class Exchange:
             self._let_go(message)
         elif message.method and message.id is not None:
             self._requested(group, message, message.id)
-        elif not message.method:
+        elif self._connection.is_latest(message):
             self._is_on = False  # the prompt is answered: what comes now is not of this turn
 
     async def _updated(self, message: told.Message) -> None:
@@ -135,7 +135,7 @@ class Exchange:
             answer = await self._watch.ask(ask)
             self.denied = self.denied if answer.allows else _denial(ask, answer)
             await self._connection.answer(request, answer_to(wanted, answer))
-        del self._asks[request]
+        self._asks.pop(request, None)  # an agent may give two questions one name
         if scope.cancelled_caught:
             await self._connection.answer(request, CANCELLED)
 
@@ -150,7 +150,7 @@ class Exchange:
         with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_WITHIN_S) as within:
 
             async def hear(message: told.Message | TooLong) -> None:
-                if isinstance(message, told.Message) and not message.method:
+                if isinstance(message, told.Message) and self._connection.is_latest(message):
                     within.cancel()
 
             await self._connection.note("session/cancel", {"sessionId": self.thread})
