@@ -1,6 +1,7 @@
 """Looking at what happened, and making a repository ready."""
 
 import json
+import signal
 
 WORKS = "echo more >>b.txt; echo '<promise>COMPLETE</promise>'"
 
@@ -205,3 +206,25 @@ def test_the_demo_runs_to_its_end(person, tmp_path):
     assert "6 verified, 0 failed, 0 remaining · 6 merged, 1 conflicts resolved" in said
     done = person.try_allstop("demo", "--dir", str(tmp_path / "demo"))
     assert (done.returncode, "is not empty" in done.stderr) == (2, True)
+
+
+def test_k3_watching_shows_what_others_do_and_stops_nothing(person):
+    """K3: whichever process drives; ending the watch ends nothing else."""
+    person.script('[[turn]]\nsteps = [{ write = "b.txt", text = "x" }, { signal = "COMPLETE" }]\n')
+    person.commit()
+    watching = person.start("watch")
+    for line in watching.stdout:
+        if "from now on" in line:
+            break
+    person.allstop("run", "Write b")
+    seen = []
+    for line in watching.stdout:
+        seen.append(line)
+        if "board/" in line and "ended" in line:
+            break
+
+    watching.send_signal(signal.SIGINT)
+
+    assert watching.wait(10) == 0
+    assert any(line.startswith("board ") for line in seen)
+    assert person.tasks() == {"T1": "done"}

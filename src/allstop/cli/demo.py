@@ -17,18 +17,26 @@ from allstop.cli.output import Context, run
     type=click.Path(path_type=Path),
     help="Where to make the sample repository; a new temporary folder if not given.",
 )
+@click.option("--serve", "serves", is_flag=True, help="Leave the control room open on it.")
 @click.pass_obj
-def demo(context: Context, folder: Path | None) -> int:
+def demo(context: Context, folder: Path | None, serves: bool) -> int:
     """Make a sample repository; run a whole board and a short room on it with scripted agents.
 
-    It needs no keys and no network, and ends by itself.
+    It needs no keys and no network, and ends by itself; with --serve, at Ctrl-C.
     """
     from allstop.core.errors import AllstopError
 
     folder = (folder or Path(tempfile.mkdtemp(prefix="allstop-demo-"))).resolve()
     if folder.exists() and any(folder.iterdir()):
         raise AllstopError(f"{folder} is not empty", "name a new folder with --dir")
-    return _demo(Context(folder, ()))
+    context = Context(folder, ())
+    code = _demo(context)
+    if serves:
+        from allstop.cli.up import serve_here
+
+        with context.house({"server.port": 0}) as house:
+            run(lambda: serve_here(house, opens=False))
+    return code
 
 
 def _demo(context: Context) -> int:

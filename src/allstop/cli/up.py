@@ -29,14 +29,14 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
     with context.house({} if port is None else {"server.port": port}) as house:
         try:
-            run(lambda: _serve(house, opens=opens))
+            run(lambda: serve_here(house, opens=opens))
         except RunningError as error:
             if error.address is None or port is not None:
                 raise
             _greet(error.address.url, _link(house, error.address), opens=opens)
 
 
-async def _serve(house: House, *, opens: bool) -> None:
+async def serve_here(house: House, *, opens: bool) -> None:
     from allstop.server.serving import serve
 
     def tell_ready(ready: Ready) -> None:
