@@ -5,7 +5,7 @@
 PYTHON ?= python3
 export PYTHON
 BIN := .venv/bin
-SCRIPTS := tools/reference tools/requirements tools/tally
+SCRIPTS := tools/openapi tools/reference tools/requirements tools/tally
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
@@ -56,6 +56,8 @@ soak: ## the long forms of the fault suites; takes hours
 docs: ## write the generated pages of docs/reference again
 	@tools/environment dev
 	@$(BIN)/python tools/reference
+	@$(BIN)/python tools/openapi
+	@tools/npm run --silent types
 
 lock: ## write requirements/*.txt again; UPGRADE=1 takes the newest versions
 	@tools/environment lock

@@ -136,6 +136,7 @@ def test_words_in_flight_have_no_id_and_are_not_repeated(room):
 
 
 def test_200_who_listen_are_let_go_when_it_ends(room):
+    """Q10 in part: bench/stream.py has the figures."""
     streams = [room.listen() for _ in range(200)]
     opened = [stream.__enter__() for stream in streams]
     for stream in opened:
