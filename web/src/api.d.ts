@@ -2073,10 +2073,7 @@ export interface operations {
     };
     get_stats: {
         parameters: {
-            query?: {
-                /** @description Only the last so many hours; 0 for all. */
-                hours?: number;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;

@@ -62,12 +62,6 @@ class RoomEvents(Nothing, frozen=True):
     limit: Limit = MOST
 
 
-class Stats(Nothing, frozen=True):
-    hours: Annotated[
-        float, Meta(ge=0, le=100_000, description="Only the last so many hours; 0 for all.")
-    ] = 0.0
-
-
 class Stream(Nothing, frozen=True):
     run: Annotated[str, Meta(description="Only of this run and of those below it.")] = ""
     kinds: Annotated[str, Meta(description="Only these kinds of events, with commas.")] = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from datetime import timedelta
 
 from allstop.app import overview
 from allstop.app.diffing import diff_of
@@ -71,13 +70,9 @@ async def diff(desk: Desk, given: asked.OneTask) -> shapes.Diff:
     )
 
 
-async def stats(desk: Desk, given: asked.Stats) -> Statistics:
+async def stats(desk: Desk, _: asked.Nothing) -> Statistics:
     run = await desk.watcher.board()
     if run is None:
         return Statistics()
-    now = desk.house.clock.now()
-    since = run.opened.at
-    if given.hours:
-        since = max(since, now - timedelta(hours=given.hours))
-    state = run.pilot
+    now, since, state = desk.house.clock.now(), run.opened.at, run.pilot
     return statistics(state.board.tasks(), since, now, merged=state.merged, resolved=state.resolved)

@@ -54,7 +54,7 @@ READING = (
     _get("/board", "The board and its tasks.", asked.Tasks, shapes.BoardPage, reading_board.board),
     _get("/tasks/{task}/diff", "What a task's work changes.", asked.OneTask, shapes.Diff, reading_board.diff),
     _get("/tasks/{task}", "Everything known of a task.", asked.OneTask, TaskView, reading_board.task),
-    _get("/stats", "What the board has done, in numbers.", asked.Stats, Statistics, reading_board.stats),
+    _get("/stats", "What the board has done, in numbers.", asked.Nothing, Statistics, reading_board.stats),
     _get("/rooms", "Every room, the newest first.", asked.Nothing, shapes.RoomList, reading.rooms),
     _get("/rooms/{thread}/events", "What was said in a room.", asked.RoomEvents, shapes.RoomEvents, reading.room_events),
     _get("/inbox", "What waits for a person, the oldest first.", asked.Nothing, shapes.Inbox, reading.inbox),

@@ -110,7 +110,8 @@ class SqliteJournal:
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
         await anyio.lowlevel.checkpoint_if_cancelled()
-        kept = [Entry(entry.run, self._clean(entry.event)) for entry in entries]
+        # nothing is in the way of a stop: on the helm there are no words of others
+        kept = [e if e.run == HELM else Entry(e.run, self._clean(e.event)) for e in entries]
         job = _Job(kept, expect, write)
         self._queue.append(job)
         while not job.is_done:
