@@ -676,16 +676,16 @@ export interface components {
         Receipt: {
             seq: number;
             at: string;
-            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
+            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
             tally: components["schemas"]["Tally"];
             /** @default  */
             warning: string;
             /** @default true */
             same: boolean;
             /** @default null */
-            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
+            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
             /** @default null */
-            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
+            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
             /** @default  */
             overridden: string;
         };
@@ -721,6 +721,8 @@ export interface components {
             text: string;
             /** @default null */
             talk: components["schemas"]["Talk"] | null;
+            /** @default  */
+            review: string;
         };
         /**
          * Talk
@@ -806,6 +808,8 @@ export interface components {
             onto: string;
             /** @default false */
             stash: boolean;
+            /** @default  */
+            given: string;
         };
         /**
          * Deliver
@@ -849,6 +853,17 @@ export interface components {
             target: string;
             tip: string;
             commit: string;
+        };
+        /**
+         * Survey
+         * @description Look at what the work, or else the target, holds: names, and the fronts of a few files.
+         */
+        Survey: {
+            /** @enum {unknown} */
+            move: "survey";
+            target: string;
+            /** @default  */
+            workspace: string;
         };
         /** Spawn */
         Spawn: {
@@ -920,6 +935,8 @@ export interface components {
             usage: components["schemas"]["Usage"];
             /** @default null */
             change: components["schemas"]["Change"] | null;
+            /** @default [] */
+            signals: components["schemas"]["Said"][];
         };
         /**
          * Change
@@ -932,6 +949,17 @@ export interface components {
             /** @default 0 */
             files: number;
         };
+        /** Said */
+        Said: {
+            signal: components["schemas"]["Signal"];
+            /** @default  */
+            text: string;
+        };
+        /**
+         * Signal
+         * @enum {unknown}
+         */
+        Signal: "blocked" | "complete" | "none" | "pending" | "progress";
         /** ChecksDone */
         ChecksDone: {
             /** @enum {unknown} */
@@ -1006,6 +1034,28 @@ export interface components {
             result: "landed";
             commit: string;
         };
+        /** Surveyed */
+        Surveyed: {
+            /** @enum {unknown} */
+            result: "surveyed";
+            commit: string;
+            /** @default [] */
+            paths: string[];
+            /** @default 0 */
+            more: number;
+            /** @default [] */
+            files: components["schemas"]["Excerpt"][];
+            /** @default [] */
+            subjects: string[];
+        };
+        /**
+         * Excerpt
+         * @description The front of a file.
+         */
+        Excerpt: {
+            path: string;
+            text: string;
+        };
         /** Spawned */
         Spawned: {
             /** @enum {unknown} */
@@ -1031,7 +1081,7 @@ export interface components {
          * @description Why a move did not succeed.
          * @enum {unknown}
          */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
+        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
         /**
          * DecisionReceipt
          * @description One decision: its inputs, what was decided, by whom, and what won over it.
@@ -1076,17 +1126,6 @@ export interface components {
             /** @default false */
             was_review: boolean;
         };
-        /** Said */
-        Said: {
-            signal: components["schemas"]["Signal"];
-            /** @default  */
-            text: string;
-        };
-        /**
-         * Signal
-         * @enum {unknown}
-         */
-        Signal: "blocked" | "complete" | "none" | "pending" | "progress";
         /**
          * History
          * @description What the rules remember of the turns before.
@@ -1289,6 +1328,8 @@ export interface components {
             hint: string;
             /** @default false */
             first: boolean;
+            /** @default  */
+            token_budgets: string;
         };
         /** SettingList */
         SettingList: {
