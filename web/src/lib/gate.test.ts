@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCheck, withCheck, type CheckLine } from './gate'
+import { readCheck, readChecks, withCheck, type CheckLine } from './gate'
 
 test.each([
   ['✓ Unit Tests passed (42s / 600s)', { name: 'Unit Tests', state: 'passed', time: '42s / 600s' }],
@@ -27,4 +27,13 @@ test('each check has one line, and a gate that runs again starts over', () => {
 
   expect(gate(lines).map(({ state }) => state)).toEqual(['passed', 'timeout'])
   expect(gate([...lines, '● a running']).map(({ state }) => state)).toEqual(['running', 'waiting'])
+})
+
+test('lines that came together are taken apart', () => {
+  const together = '● Unit tests running (0s / 600s)○ Types waiting'
+
+  expect(readChecks(together).map(({ name, state }) => [name, state])).toEqual([
+    ['Unit tests', 'running'],
+    ['Types', 'waiting'],
+  ])
 })

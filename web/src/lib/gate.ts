@@ -18,6 +18,11 @@ export function readCheck(line: string): CheckLine | undefined {
   return { name, state: STATES[word] ?? 'failed', time: time ?? '' }
 }
 
+/** Lines that came together stand one after the other, with nothing between them. */
+export function readChecks(lines: string): CheckLine[] {
+  return lines.split(/(?=[✓●○✗] )/u).flatMap((line) => readCheck(line) ?? [])
+}
+
 const STATES: Record<string, CheckState> = {
   passed: 'passed',
   running: 'running',

@@ -2,13 +2,14 @@
 
 import { get } from '../lib/api'
 import { join, type Bus } from '../lib/bus'
-import { readCheck, withCheck, type CheckLine } from '../lib/gate'
+import { readChecks, withCheck, type CheckLine } from '../lib/gate'
 import { gather, type News } from '../lib/news'
+import { logOf } from '../lib/records'
 import { Ring } from '../lib/ring'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
 import type { AutoView, BoardPage, Health, HoldView, InboxCount, LogLine } from '../lib/wire'
-import type { RoomEvent, RunList, RunView, TaskView } from '../lib/wire'
+import type { RecordList, RoomEvent, RunDetail, RunList, RunView, TaskView } from '../lib/wire'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
@@ -16,6 +17,8 @@ export const LOG_LINES = 5_000
 const LIVE_LETTERS = 20_000
 /** How often, at most, the board is asked where it stands. */
 const BOARD_EVERY_MS = 400
+/** How many of the board's events a fresh page shows. */
+const RECALLED = 60
 
 /** A log that is read through `version`: its lines are too many to be watched one by one. */
 export class Log {
@@ -43,8 +46,8 @@ export class Live {
   gate = $state.raw<CheckLine[]>([])
 
   say(kind: string, text: string): void {
-    const check = kind === 'check' ? readCheck(text) : undefined
-    if (check) this.gate = withCheck(this.gate, check)
+    if (kind === 'check')
+      for (const check of readChecks(text)) this.gate = withCheck(this.gate, check)
     else if (kind === 'output') this.output = (this.output + text).slice(-LIVE_LETTERS)
     else this.text = (this.text + text).slice(-LIVE_LETTERS)
   }
@@ -141,7 +144,7 @@ class World {
         get<HoldView>('/hold'),
         wholeBoard(),
         get<RunList>('/runs'),
-        get<InboxCount>('/inbox'),
+        get<InboxCount>('/inbox').catch(() => ({ count: 0 })),
       ])
       this.health = health
       this.hold = hold
@@ -154,6 +157,7 @@ class World {
       this.#runVersion++
       this.trouble = undefined
       this.isLoaded = true
+      void this.#recall().catch(() => undefined) // there is no board yet
     } catch (error) {
       this.trouble = error as Error
     } finally {
@@ -168,6 +172,14 @@ class World {
     if (!board) return
     this.phase = board.phase
     this.mode = board.mode
+  }
+
+  /** What happened on the board last, so that a page just opened isn't blank. */
+  async #recall(): Promise<void> {
+    if (this.everything.lines.length) return
+    const { seq } = await get<RunDetail>('/runs/board')
+    const last = await get<RecordList>(`/runs/board/events?after=${Math.max(0, seq - RECALLED)}`)
+    if (!this.everything.lines.length) this.everything.add(logOf(last.events))
   }
 
   #streamIs = (state: StreamState) => {

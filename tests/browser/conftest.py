@@ -1,0 +1,83 @@
+"""A real browser before the real control room."""
+
+import os
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import chromium
+from scenes import at_work
+
+DESKTOP = {"width": 1360, "height": 820}
+PHONE = {"width": 390, "height": 800}
+
+
+@pytest.fixture(scope="session")
+def browser():
+    found = chromium.find()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=found.path, args=found.args, env=found.env
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    """A repository with tasks in every state, two of them at work; its control room is open."""
+    scene = at_work(tmp_path_factory.mktemp("scene"))
+    scene.first_link = scene.open()
+    yield scene
+    scene.person.close()
+
+
+class Visit:
+    """One browser with its own cookies, let in."""
+
+    def __init__(self, browser, scene, **options):
+        self.context = browser.new_context(**{"viewport": DESKTOP, **options})
+        self.context.set_default_timeout(20_000)
+        self.scene = scene
+        self.complaints = []
+        self.let_in()
+
+    def let_in(self):
+        page = self.context.new_page()
+        page.goto(self.scene.link())
+        page.close()
+
+    def page(self, where="home"):
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._listen)
+        page.goto(f"{self.scene.url}/#/{where}")
+        page.get_by_role("heading", level=1).wait_for()
+        return page
+
+    def _listen(self, message):
+        # Requests that a test made fail are its own doing; all else is the page's.
+        if message.type == "error" and "ERR_" not in message.text:
+            self.complaints.append(message.text)
+
+    def close(self):
+        self.context.close()
+        assert self.complaints == []
+
+
+@pytest.fixture
+def visit(browser, scene):
+    visits = []
+
+    def make(**options):
+        visits.append(Visit(browser, scene, **options))
+        return visits[-1]
+
+    yield make
+    for each in visits:
+        each.close()
+
+
+def pytest_configure(config):
+    # Playwright's own variable would send it to a browser of its own.
+    os.environ.pop("PLAYWRIGHT_BROWSERS_PATH", None)

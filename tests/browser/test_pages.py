@@ -1,0 +1,134 @@
+"""Every page in a real browser: both themes, a phone, the keyboard, and what axe says."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE
+from project import tree
+from scenes import by_title
+
+PAGES = re.findall(r"name: '([\w-]+)'", tree.text(tree.ROOT / "web" / "src" / "pages" / "index.ts"))
+TASK_TABS = ("log", "changes", "attempts", "about")
+
+
+def addresses(scene):
+    """Every page, and a task under each of its tabs."""
+    waiting = by_title(scene)["Move sessions to Redis"]
+    finished = by_title(scene)["Answer 404 for unknown users"]
+    tasks = [f"task/{finished}?tab={tab}" for tab in TASK_TABS]
+    return [*(name for name in PAGES if name != "task"), f"task/{waiting}", *tasks]
+
+
+def settled(page):
+    """Until nothing says that it is loading, and it is not fading in either."""
+    expect(page.get_by_text(re.compile(r"^Loading "))).to_have_count(0)
+    page.wait_for_timeout(300)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u5_axe_finds_nothing_wrong_with_any_page(theme, scene, visit):
+    here = visit(color_scheme=theme)
+    found = {}
+    for where in addresses(scene):
+        page = here.page(where)
+        settled(page)
+        violations = Axe().run(page).response["violations"]
+        found[where] = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
+        page.close()
+
+    assert {where: rules for where, rules in found.items() if rules} == {}
+
+
+def test_u5_no_page_is_wider_than_a_phone(scene, visit):
+    here = visit(viewport=PHONE, is_mobile=True, has_touch=True)
+    for where in addresses(scene):
+        page = here.page(where)
+        settled(page)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= PHONE["width"], where
+        expect(page.get_by_role("button", name="ALLSTOP")).to_be_in_viewport()
+        page.close()
+
+
+def test_u1_what_runs_what_waits_and_what_was_used_are_in_sight(visit):
+    page = visit().page()
+    glance = page.get_by_role("list", name="At a glance")
+
+    expect(glance).to_contain_text("2 runs")
+    expect(glance).to_contain_text(re.compile(r"\$0\.\d\d of \$5\.00"))
+    expect(page.get_by_role("banner")).to_contain_text("project")
+
+
+def test_u2_the_board_has_a_column_for_each_stage_and_cards_that_say_how_it_goes(visit):
+    page = visit().page("board")
+
+    def column(name):
+        return page.get_by_role("region", name=name)
+
+    expect(column("To do").get_by_role("link")).to_have_count(4)
+    expect(column("Needs you").get_by_role("link")).to_have_count(3)
+    expect(column("Review")).to_contain_text("Explain rate limits")
+    running = column("Running").get_by_role("link", name="Paginate the audit log")
+    expect(running).to_contain_text("demo")
+    expect(running).to_contain_text("↻ 1")
+    expect(running).to_contain_text("$0.23")
+
+
+def test_u5_the_board_can_be_walked_with_keys_alone(visit):
+    page = visit().page("board")
+    expect(page.get_by_role("region", name="To do").get_by_role("link")).to_have_count(4)
+
+    for key in ("j", "j", "ArrowRight", "k"):
+        page.keyboard.press(key)
+    chosen = page.locator(".card.chosen")
+    expect(chosen).to_be_focused()
+    expect(page.get_by_role("region", name="Running").locator(".chosen")).to_have_count(1)
+    title = chosen.locator(".title").inner_text()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+
+def test_u5_keys_go_from_page_to_page_and_are_listed(visit):
+    page = visit().page("home")
+
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Board")
+    page.keyboard.press("?")
+
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("ALLSTOP: end everything now")
+    expect(keys).to_contain_text("Roll back")
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+
+
+def test_a_filter_leaves_what_it_names_and_is_kept_in_the_address(visit):
+    page = visit().page("board")
+
+    page.keyboard.press("/")
+    page.keyboard.type("invoices")
+
+    expect(page.locator(".card")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".card")).to_have_count(1)
+    expect(page.get_by_role("searchbox", name="Filter cards")).to_have_value("invoices")
+
+
+def test_u2_a_task_shows_its_log_its_gate_and_its_diff(scene, visit):
+    finished = by_title(scene)["Answer 404 for unknown users"]
+    page = visit().page(f"task/{finished}")
+
+    expect(page.get_by_role("log")).to_contain_text("task opened: Answer 404")
+    gate = page.get_by_role("region", name="Verification")
+    expect(gate.get_by_role("listitem")).to_have_count(2)
+    expect(gate).to_contain_text(re.compile(r"✓\s*Unit tests\s*passed\s*\(\ds / 600s\)"))
+    page.get_by_role("tab", name="Changes").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("users.py")
+    expect(page.get_by_role("tabpanel")).to_contain_text("return 404")
+    page.get_by_role("radio", name="side by side").check()
+    expect(page.locator("table.wide")).to_have_count(1)

@@ -1,0 +1,185 @@
+"""A repository at work, for the control room to show: tasks in every state, by scripted agents."""
+
+import json
+import re
+
+from people import at_home, wait_for
+
+SETTINGS = """
+[loop]
+max_parallel = 2
+
+[review]
+mode = "skip"
+rules = { api = "per-task" }
+
+[budget.day]
+cost_usd = 5.0
+
+[[verification.commands]]
+name = "Unit tests"
+run = "sh check.sh"
+timeout = 600
+
+[[verification.commands]]
+name = "Types"
+run = "true"
+timeout = 120
+
+[agents.gpt]
+driver = "scripted"
+script = "gpt.toml"
+
+[agents.claude]
+driver = "scripted"
+script = "claude.toml"
+"""
+
+SCRIPT = """
+[[turn]]
+when = "Answer 404"
+steps = [
+  { say = "The handler fell through to the **catch-all**; I return early." },
+  { write = "users.py", text = "def find(user):\\n    return 404\\n" },
+  { use = { input = 18400, output = 920, cost_microusd = 184000 } },
+  { signal = "COMPLETE" },
+]
+
+[[turn]]
+when = "Move sessions"
+steps = [
+  { say = "Sessions live in memory now. Before I move them I need one number." },
+  { use = { input = 9200, output = 310, cost_microusd = 61000 } },
+  { signal = "PENDING: How long should a session live: an hour, or a day?" },
+]
+
+[[turn]]
+when = "Drop Python 3.9"
+steps = [
+  { use = { input = 4100, output = 120, cost_microusd = 22000 } },
+  { signal = "BLOCKED: the build image has no newer Python" },
+]
+
+[[turn]]
+when = "Cache avatars"
+steps = [{ fail = "bad_request", message = "the model refused the request" }]
+
+[[turn]]
+when = "Explain rate limits"
+steps = [
+  { write = "LIMITS.md", text = "# Rate limits\\n\\n60 requests a minute for each key.\\n" },
+  { use = { input = 12800, output = 640, cost_microusd = 98000 } },
+  { signal = "COMPLETE" },
+]
+
+[[turn]]
+when = "Paginate the audit log"
+steps = [
+  { write = "audit.py", text = "PAGE = 50\\n" },
+  { use = { input = 21000, output = 1400, cost_microusd = 230000 } },
+  { signal = "PROGRESS: 40% the query is paged, the view is next" },
+]
+
+[[turn]]
+when = "Paginate the audit log"
+steps = [
+  { say = "The query is paged. Now the view: it keeps the cursor in the address." },
+  { sleep = 600 },
+]
+
+[[turn]]
+when = "Retry webhooks"
+steps = [
+  { say = "Reading how deliveries are stored." },
+  { sleep = 600 },
+]
+"""
+
+TALK = """
+[[turn]]
+steps = [
+  { say = '{"message": "%s", "handoff": {"to": "%s", "task": "%s"}}' },
+  { use = { input = 900, output = 140, cost_microusd = 9000 } },
+]
+"""
+
+FIRST = (
+    ("Answer 404 for unknown users", "quick-win", "users"),
+    ("Move sessions to Redis", "critical", "sessions"),
+    ("Drop Python 3.9", "critical", "chores"),
+    ("Cache avatars at the edge", "critical", "users"),
+    ("Explain rate limits in the documentation", "api", "papers"),
+)
+LONG = (
+    ("Paginate the audit log", "ui", "audit"),
+    ("Retry webhooks that were not delivered", "api", "hooks"),
+)
+LATER = (
+    ("Show when a key was last used", "ui", "keys"),
+    ("Log in with a passkey", "security", "sessions"),
+    ("Warn before a trial ends", "mail", "billing"),
+    ("Export invoices as CSV", "billing", "billing"),
+)
+
+
+class Scene:
+    """A person, their repository, and the control room on it."""
+
+    def __init__(self, person):
+        self.person = person
+        self.room = None
+        self.url = ""
+
+    def prepare(self):
+        person = self.person
+        person.write("check.sh", "sleep 0.2; echo '12 passed'\n")
+        person.script(SCRIPT, SETTINGS)
+        person.write("gpt.toml", TALK % ("A first line.", "claude", "Make it shorter."))
+        person.write("claude.toml", TALK % ("A shorter line.", "gpt", "Say whether you agree."))
+        person.commit()
+        person.allstop("trust", "--yes")
+
+    def add(self, *tasks, priority=0):
+        for title, tag, operation in tasks:
+            self.person.allstop(
+                *("add", title, "--tag", tag, "--operation", operation),
+                *("--priority", str(priority), "--agent", "demo"),
+            )
+
+    def open(self):
+        """The control room; a link that lets a browser in."""
+        self.room = self.person.start("up", "--port", "0", "--no-open")
+        self.url = re.search(r"open at (\S+)", self.room.stdout.readline())[1]
+        return self.link(self.room.stdout.readline())
+
+    def link(self, line=None):
+        """A new one, once the first was used."""
+        told = line or self.person.allstop("up", "--no-open")
+        return re.search(r"once: (\S+)", told)[1]
+
+    def work(self):
+        """A board with tasks in every state; two of them go on and on."""
+        self.add(*FIRST, priority=9)
+        self.person.try_allstop("run", "--count", str(len(FIRST)))
+        self.add(*LONG, priority=5)
+        self.add(*LATER)
+        self.board = self.person.start("run")
+        wait_for(lambda: self.count("active") == len(LONG), "two tasks at work")
+
+    def count(self, status):
+        return list(self.person.tasks().values()).count(status)
+
+
+def at_work(place):
+    """A scene in which there is something to see."""
+    scene = Scene(at_home(place))
+    scene.prepare()
+    scene.work()
+    return scene
+
+
+def by_title(scene):
+    return {
+        task["title"]: task["id"]
+        for task in json.loads(scene.person.allstop("list", "--json"))["tasks"]
+    }
