@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.request
 
 from people import at_home, wait_for
 
@@ -147,24 +148,53 @@ class Scene:
             )
 
     def open(self):
-        """The control room; a link that lets a browser in."""
+        """The control room, and its board at work."""
         self.room = self.person.start("up", "--port", "0", "--no-open")
         self.url = re.search(r"open at (\S+)", self.room.stdout.readline())[1]
-        return self.link(self.room.stdout.readline())
+        self.post("/runs", {"kind": "board"})
+        wait_for(lambda: self.count("active") == len(LONG), "two tasks at work")
 
-    def link(self, line=None):
-        """A new one, once the first was used."""
-        told = line or self.person.allstop("up", "--no-open")
-        return re.search(r"once: (\S+)", told)[1]
+    def restart(self):
+        """The control room ends as if it had crashed, and another takes its address."""
+        port = self.url.rpartition(":")[2]
+        self.room.kill()
+        self.room.communicate()
+        self.room = self.person.start("up", "--port", port, "--no-open")
+        assert "open at" in self.room.stdout.readline()
 
-    def work(self):
-        """A board with tasks in every state; two of them go on and on."""
+    def link(self):
+        """It lets one browser in."""
+        return self.url + self.post("/keys", {})["path"]
+
+    def post(self, path, body):
+        return self.ask(path, json.dumps(body).encode())
+
+    def ask(self, path, body=None):
+        """As a program does, with the token from its file."""
+        token = (self.person.repository / ".allstop" / "token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        asked = urllib.request.Request(f"{self.url}/api/v1{path}", body, headers)
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            return json.load(answer)
+
+    def listeners(self):
+        """How many event streams are open."""
+        return self.number("allstop_listeners")
+
+    def number(self, name):
+        token = (self.person.repository / ".allstop" / "token").read_text().strip()
+        asked = urllib.request.Request(
+            f"{self.url}/metrics", headers={"authorization": f"Bearer {token}"}
+        )
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            return float(re.search(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[1])
+
+    def fill(self):
+        """Tasks that are over, in every way; two that go on and on; and some for later."""
         self.add(*FIRST, priority=9)
         self.person.try_allstop("run", "--count", str(len(FIRST)))
         self.add(*LONG, priority=5)
         self.add(*LATER)
-        self.board = self.person.start("run")
-        wait_for(lambda: self.count("active") == len(LONG), "two tasks at work")
 
     def count(self, status):
         return list(self.person.tasks().values()).count(status)
@@ -174,12 +204,10 @@ def at_work(place):
     """A scene in which there is something to see."""
     scene = Scene(at_home(place))
     scene.prepare()
-    scene.work()
+    scene.fill()
+    scene.open()
     return scene
 
 
 def by_title(scene):
-    return {
-        task["title"]: task["id"]
-        for task in json.loads(scene.person.allstop("list", "--json"))["tasks"]
-    }
+    return {task["title"]: task["id"] for task in scene.person.json("list")["tasks"]}

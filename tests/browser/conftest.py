@@ -27,7 +27,6 @@ def browser():
 def scene(tmp_path_factory):
     """A repository with tasks in every state, two of them at work; its control room is open."""
     scene = at_work(tmp_path_factory.mktemp("scene"))
-    scene.first_link = scene.open()
     yield scene
     scene.person.close()
 

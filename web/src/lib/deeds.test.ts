@@ -43,7 +43,7 @@ test('a deed becomes the words of a command', () => {
 
   expect(wordsOf(deed('waiting', 'answer'), task('waiting'), 'yes')).toEqual({
     command: 'answer',
-    text: 'yes',
+    texts: ['yes'],
   })
   expect(wordsOf(deed('pending', 'unpin', { pinned: true }), task('pending'), '')).toEqual({
     command: 'pin',

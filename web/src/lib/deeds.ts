@@ -73,6 +73,8 @@ export function wordsOf(deed: Deed, task: TaskView, text: string): Words {
   switch (deed.name) {
     case 'unpin':
       return { command: 'pin', on: false }
+    case 'answer':
+      return { command: 'answer', texts: [text] }
     case 'limit':
       return { command: 'limit', iterations: raised(task) }
     case 'split':

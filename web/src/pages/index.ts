@@ -9,8 +9,6 @@ export interface PageEntry {
   /** `g` and then this key goes there; a page without one is reached from others. */
   letter?: string
   icon?: IconName
-  /** It has a place in the bar of a phone. */
-  isFirst?: boolean
   load: () => Promise<{ default: Component }>
 }
 
@@ -20,7 +18,6 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Home',
     letter: 'h',
     icon: 'home',
-    isFirst: true,
     load: () => import('./home/Home.svelte'),
   },
   {
@@ -28,8 +25,14 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Board',
     letter: 'b',
     icon: 'board',
-    isFirst: true,
     load: () => import('./board/Board.svelte'),
+  },
+  {
+    name: 'inbox',
+    title: 'Inbox',
+    letter: 'i',
+    icon: 'inbox',
+    load: () => import('./inbox/Inbox.svelte'),
   },
   { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]

@@ -7,18 +7,18 @@ import { world } from './world.svelte'
 
 class Stopping {
   is = $state.raw<Stop>({ is: 'ready' })
-  #begun = false
 
   /** Whether everything is stopped, by this page or by anybody. */
   get isStopped(): boolean {
-    return world.hold?.hold === 'stopped' || (this.is.is === 'stopped' && !this.#begun)
+    return world.hold?.hold === 'stopped'
   }
 
   stop = async () => {
-    if (this.#begun) return
-    this.#begun = true
+    if (this.is.is === 'stopping') return
     await stopEverything((now) => (this.is = now), './api/v1/allstop')
-    this.#begun = false
+    // The stream would say so too, if it works.
+    const { stops = 0, by = '' } = world.hold ?? {}
+    world.hold = { hold: 'stopped', since: new Date().toISOString(), by, stops }
   }
 
   resume = async () => {

@@ -8,8 +8,16 @@ import { logOf } from '../lib/records'
 import { Ring } from '../lib/ring'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
-import type { AutoView, BoardPage, Health, HoldView, InboxCount, LogLine } from '../lib/wire'
-import type { RecordList, RoomEvent, RunDetail, RunList, RunView, TaskView } from '../lib/wire'
+import type { AutoView, BoardPage, Health, HoldView, Inbox, LogLine } from '../lib/wire'
+import type {
+  RecordList,
+  RoomEvent,
+  RunDetail,
+  RunList,
+  RunView,
+  TaskView,
+  Waiting,
+} from '../lib/wire'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
@@ -62,7 +70,7 @@ export class Live {
 class World {
   health = $state.raw<Health>()
   hold = $state.raw<HoldView>()
-  inbox = $state(0)
+  waiting = $state.raw<Waiting[]>([])
   phase = $state('')
   mode = $state('')
   stream = $state.raw<StreamState>({ is: 'connecting' })
@@ -144,13 +152,13 @@ class World {
         get<HoldView>('/hold'),
         wholeBoard(),
         get<RunList>('/runs'),
-        get<InboxCount>('/inbox').catch(() => ({ count: 0 })),
+        get<Inbox>('/inbox'),
       ])
       this.health = health
       this.hold = hold
       this.phase = board.phase
       this.mode = board.mode
-      this.inbox = inbox.count
+      this.waiting = inbox.waiting
       this.#tasks = new Map(board.tasks.map((task) => [task.id, task]))
       this.#runs = new Map(runs.runs.map((run) => [run.id, run]))
       this.#taskVersion++
@@ -180,6 +188,11 @@ class World {
     const { seq } = await get<RunDetail>('/runs/board')
     const last = await get<RecordList>(`/runs/board/events?after=${Math.max(0, seq - RECALLED)}`)
     if (!this.everything.lines.length) this.everything.add(logOf(last.events))
+  }
+
+  async inboxChanged(): Promise<void> {
+    const inbox = await get<Inbox>('/inbox').catch(() => undefined)
+    if (inbox) this.waiting = inbox.waiting
   }
 
   #streamIs = (state: StreamState) => {
@@ -230,7 +243,7 @@ class World {
     }
     for (const [thread, events] of news.rooms) this.#rooms.get(thread)?.(events)
     if (news.hold) this.hold = news.hold
-    if (news.inbox !== undefined) this.inbox = news.inbox
+    if (news.inbox !== undefined) void this.inboxChanged()
     if (news.reset) void this.load()
     else if (news.hold || news.runs.size || news.tasks.size) this.#boardSoon()
   }

@@ -1,0 +1,123 @@
+"""Allstop in the page: with ten tabs, with a broken stream, and until it is heard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from people import wait_for
+
+STOPPED = re.compile(r"^stopped in \d+ ms$")
+
+
+@pytest.fixture
+def at_work(scene):
+    """Everything goes on again, whatever a test before this one did."""
+    if scene.ask("/hold")["hold"] != "running":
+        scene.post("/runs/all/commands", {"command": "resume"})
+        scene.post("/runs", {"kind": "board"})
+    wait_for(lambda: scene.count("active") == 2, "two tasks at work")
+    return scene
+
+
+def is_stopped(scene):
+    return scene.ask("/hold")["hold"] == "stopped"
+
+
+def test_u1_one_click_stops_everything_with_ten_tabs_open(at_work, visit):
+    """U1: one stream for all tabs; a click in the last one is heard and shown in all."""
+    here = visit()
+    tabs = [here.page("board") for _ in range(10)]
+    for tab in tabs:
+        expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+    assert at_work.listeners() == 1
+
+    tabs[-1].get_by_role("button", name="ALLSTOP").click()
+
+    expect(tabs[-1].get_by_text(STOPPED)).to_be_visible()
+    assert is_stopped(at_work)
+    for tab in tabs:
+        expect(tab.get_by_role("button", name="Resume", exact=True)).to_be_visible()
+    assert at_work.count("active") == 0
+
+
+def test_u1_the_shortcut_stops_even_while_somebody_types(at_work, visit):
+    page = visit().page("board")
+    page.get_by_role("searchbox", name="Filter cards").fill("pag")
+
+    page.keyboard.press("Control+Shift+Period")
+
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    assert is_stopped(at_work)
+
+
+def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_work, visit):
+    """The page is alone, without shared workers, and its stream can't be had."""
+    here = visit()
+    here.context.add_init_script("delete window.SharedWorker")
+    here.context.route("**/api/v1/stream", lambda route: route.abort())
+    page = here.page("home")
+    expect(page.get_by_text("No news for")).to_contain_text("ALLSTOP still works")
+
+    page.get_by_role("button", name="ALLSTOP").click()
+
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    assert is_stopped(at_work)
+
+
+def test_u1_allstop_is_said_until_it_is_heard(at_work, visit):
+    here = visit()
+    lost = []
+
+    def lose_three(route):
+        if len(lost) < 3:
+            lost.append(route)
+            route.abort()
+        else:
+            route.continue_()
+
+    page = here.page("home")
+    page.route("**/api/v1/allstop", lose_three)
+    page.get_by_role("button", name="ALLSTOP").click()
+
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    assert len(lost) == 3
+    assert is_stopped(at_work)
+
+
+def test_u1_resume_takes_the_place_of_the_button_and_lifts_the_stop(at_work, visit):
+    page = visit().page("home")
+    page.get_by_role("button", name="ALLSTOP").click()
+
+    page.get_by_role("button", name="Resume", exact=True).click()
+
+    expect(page.get_by_role("button", name="ALLSTOP")).to_be_visible()
+    assert not is_stopped(at_work)
+
+
+def test_u3_a_tab_without_a_worker_lets_go_of_its_stream_while_nobody_looks(at_work, visit):
+    here = visit()
+    here.context.add_init_script("delete window.SharedWorker")
+    page = here.page("board")
+    wait_for(lambda: at_work.listeners() == 1, "one stream")
+
+    hide = "Object.defineProperty(document, 'hidden', {configurable: true, value: %s});"
+    page.evaluate(hide % "true" + "document.dispatchEvent(new Event('visibilitychange'))")
+    wait_for(lambda: at_work.listeners() == 0, "no stream")
+    page.evaluate(hide % "false" + "document.dispatchEvent(new Event('visibilitychange'))")
+
+    wait_for(lambda: at_work.listeners() == 1, "one stream again")
+
+
+def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
+    """A stream that broke off is taken up again, with what happened meanwhile."""
+    here = visit()
+    page = here.page("board")
+    expect(page.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+    here.complaints.clear()
+
+    at_work.restart()
+    at_work.add(("Written while nobody looked", "ui", "audit"))
+
+    expect(page.get_by_text("Written while nobody looked")).to_be_visible(timeout=30_000)
+    here.complaints.clear()
