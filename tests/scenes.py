@@ -104,6 +104,7 @@ steps = [
 ]
 """
 
+GOAL = "Write one line that says what the audit log is for."
 FIRST = (
     ("Answer 404 for unknown users", "quick-win", "users"),
     ("Move sessions to Redis", "critical", "sessions"),
@@ -135,24 +136,46 @@ class Scene:
         person = self.person
         person.write("check.sh", "sleep 0.2; echo '12 passed'\n")
         person.script(SCRIPT, SETTINGS)
-        person.write("gpt.toml", TALK % ("A first line.", "claude", "Make it shorter."))
-        person.write("claude.toml", TALK % ("A shorter line.", "gpt", "Say whether you agree."))
+        person.write(
+            "gpt.toml",
+            TALK
+            % (
+                "**Who did what, and when**, for as long as the law wants it.",
+                "claude",
+                "Shorter.",
+            ),
+        )
+        person.write(
+            "claude.toml",
+            TALK % ("Who did what, and when. *The rest is how.*", "gpt", "Do you agree?"),
+        )
         person.commit()
         person.allstop("trust", "--yes")
 
     def add(self, *tasks, priority=0):
         for title, tag, operation in tasks:
-            self.person.allstop(
-                *("add", title, "--tag", tag, "--operation", operation),
-                *("--priority", str(priority), "--agent", "demo"),
+            self.tell(
+                *("board", "add_task"),
+                title=title,
+                tags=[tag],
+                operation=operation,
+                priority=priority,
+                agent="demo",
             )
 
+    def tell(self, run, command, **words):
+        return self.post(f"/runs/{run}/commands", {"command": command, **words})
+
     def open(self):
-        """The control room, and its board at work."""
+        """The control room."""
         self.room = self.person.start("up", "--port", "0", "--no-open")
         self.url = re.search(r"open at (\S+)", self.room.stdout.readline())[1]
+
+    def work(self):
+        """The board goes on until only two tasks are at work, for ever."""
         self.post("/runs", {"kind": "board"})
-        wait_for(lambda: self.count("active") == len(LONG), "two tasks at work")
+        long = {title for title, _, _ in LONG}
+        wait_for(lambda: self.titles("active") == long, "two tasks at work", 60)
 
     def restart(self):
         """The control room ends as if it had crashed, and another takes its address."""
@@ -190,24 +213,31 @@ class Scene:
             return float(re.search(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[1])
 
     def fill(self):
-        """Tasks that are over, in every way; two that go on and on; and some for later."""
+        """Tasks that end soon, in every way; two that go on and on; and some for later."""
         self.add(*FIRST, priority=9)
-        self.person.try_allstop("run", "--count", str(len(FIRST)))
         self.add(*LONG, priority=5)
         self.add(*LATER)
 
-    def count(self, status):
-        return list(self.person.tasks().values()).count(status)
+    def talk(self):
+        """A short talk in a room, which is over."""
+        self.post("/runs", {"kind": "room", "goal": GOAL, "max_rounds": 2})
+        wait_for(lambda: self.ask("/rooms")["rooms"][0]["last"], "the talk's end", 60)
+
+    def tasks(self):
+        return self.ask("/board")["tasks"]
+
+    def titles(self, status):
+        return {task["title"] for task in self.tasks() if task["status"] == status}
+
+    def id_of(self, title):
+        return next(task["id"] for task in self.tasks() if task["title"] == title)
 
 
 def at_work(place):
     """A scene in which there is something to see."""
     scene = Scene(at_home(place))
     scene.prepare()
-    scene.fill()
     scene.open()
+    scene.fill()
+    scene.work()
     return scene
-
-
-def by_title(scene):
-    return {task["title"]: task["id"] for task in scene.person.json("list")["tasks"]}

@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 from browser.conftest import PHONE
 from project import tree
-from scenes import by_title
 
 PAGES = re.findall(r"name: '([\w-]+)'", tree.text(tree.ROOT / "web" / "src" / "pages" / "index.ts"))
 TASK_TABS = ("log", "changes", "attempts", "about")
@@ -16,8 +15,8 @@ TASK_TABS = ("log", "changes", "attempts", "about")
 
 def addresses(scene):
     """Every page, and a task under each of its tabs."""
-    waiting = by_title(scene)["Move sessions to Redis"]
-    finished = by_title(scene)["Answer 404 for unknown users"]
+    waiting = scene.id_of("Move sessions to Redis")
+    finished = scene.id_of("Answer 404 for unknown users")
     tasks = [f"task/{finished}?tab={tab}" for tab in TASK_TABS]
     return [*(name for name in PAGES if name != "task"), f"task/{waiting}", *tasks]
 
@@ -119,7 +118,7 @@ def test_a_filter_leaves_what_it_names_and_is_kept_in_the_address(visit):
 
 
 def test_u2_a_task_shows_its_log_its_gate_and_its_diff(scene, visit):
-    finished = by_title(scene)["Answer 404 for unknown users"]
+    finished = scene.id_of("Answer 404 for unknown users")
     page = visit().page(f"task/{finished}")
 
     expect(page.get_by_role("log")).to_contain_text("task opened: Answer 404")

@@ -34,6 +34,13 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'inbox',
     load: () => import('./inbox/Inbox.svelte'),
   },
+  {
+    name: 'rooms',
+    title: 'Rooms',
+    letter: 'r',
+    icon: 'rooms',
+    load: () => import('./rooms/Rooms.svelte'),
+  },
   { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]
 

@@ -36,7 +36,10 @@ export function tell(run: string, name: string, words: object, report: string): 
 }
 
 /** Begin something new and report it. */
-export function open(order: { kind: string } & object, report: string): Promise<boolean> {
+export function open(
+  order: { kind: string; [word: string]: unknown },
+  report: string,
+): Promise<boolean> {
   return said(report, () => post<Done>('/runs', order))
 }
 

@@ -165,7 +165,7 @@ class World {
       this.#runVersion++
       this.trouble = undefined
       this.isLoaded = true
-      void this.#recall().catch(() => undefined) // there is no board yet
+      if (board.tasks.length) void this.#recall().catch(() => undefined) // it is a mere courtesy
     } catch (error) {
       this.trouble = error as Error
     } finally {
