@@ -41,6 +41,20 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'rooms',
     load: () => import('./rooms/Rooms.svelte'),
   },
+  {
+    name: 'history',
+    title: 'History',
+    letter: 'y',
+    icon: 'history',
+    load: () => import('./history/History.svelte'),
+  },
+  {
+    name: 'settings',
+    title: 'Settings',
+    letter: 's',
+    icon: 'settings',
+    load: () => import('./settings/Settings.svelte'),
+  },
   { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]
 
