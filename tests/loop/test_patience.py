@@ -1,6 +1,9 @@
 """K12: how long a move may last and be silent; neither counts while it is held."""
 
+import math
+
 import anyio
+import anyio.lowlevel
 import pytest
 
 from allstop.loop import patience as module
@@ -100,8 +103,21 @@ async def test_what_is_over_is_forgotten(keeper, monkeypatch):
     monkeypatch.setattr(module, "LITTER", 10)
     long = keeper.begin(100)
     for _ in range(1000):
-        with keeper.patience(3600, 600):
-            pass
+        with keeper.patience(3600, 600) as patience:
+            for _ in range(3):  # until its clocks are started
+                await anyio.lowlevel.checkpoint()
 
+    assert patience.noted != math.inf
     assert len(keeper._line) <= 25
     assert await spent(long) == pytest.approx(100)
+
+
+async def test_work_that_never_waits_never_has_a_deadline(keeper):
+    for _ in range(100):
+        with keeper.patience(3600, 600) as patience:
+            pass
+
+    await anyio.sleep(1)
+
+    assert patience.noted == math.inf
+    assert keeper._line == []

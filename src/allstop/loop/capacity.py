@@ -77,8 +77,9 @@ class Place:
 
     def leave(self) -> None:
         self._in_line = False
-        ticket, self._ticket = self._ticket, None
-        self._capacity.give_back(ticket)
+        if self._ticket is not None:
+            ticket, self._ticket = self._ticket, None
+            self._capacity.give_back(ticket)
 
     def call(self) -> None:
         """Whoever waits in the line must look up."""

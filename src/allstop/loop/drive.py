@@ -18,18 +18,19 @@ from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import Failed, FailureKind, Item, Outcome, Result, TakeTurn, Work
+from allstop.core.moves import Failed, FailureKind, Item, Result, TakeTurn, Work
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import describe
 from allstop.loop.capacity import Capacity, Place
 from allstop.loop.deck import Deck
+from allstop.loop.leash import Leash
 from allstop.loop.move_watch import MoveWatch
 from allstop.loop.steps import (
     Again,
     Driven,
     Page,
-    Parked,
     Queue,
+    Rest,
     Step,
     cap_of,
     lay_out,
@@ -77,6 +78,7 @@ class Drive(Generic[S]):
         self.at_work = False  # whether a move is being carried out
         self._stops_then = 0  # the helm's epoch when it began
         self._stops_seen = deck.bridge.helm.stops  # … and when something was last written
+        self._leash = Leash()
         self._frozen = False
         self._place = Place(deck.capacity if pilot.needs_slots else Capacity())
         self._reserved = NOTHING
@@ -102,7 +104,7 @@ class Drive(Generic[S]):
         """Whether others have written what this has not read."""
         return self._heard > self._seq
 
-    async def go(self) -> Parked | Outcome:
+    async def go(self) -> Rest:
         """Until there is nothing to do now, or ever."""
         await self._catch_up()
         result: Result | None = None
@@ -111,7 +113,7 @@ class Drive(Generic[S]):
         try:
             while True:
                 step = await self._advance(result)
-                if isinstance(step, Parked | Outcome):
+                if isinstance(step, Rest):
                     return step
                 result = await self._carry_out(step)
         except anyio.get_cancelled_exc_class():
@@ -119,6 +121,7 @@ class Drive(Generic[S]):
                 await self._cut_short()
             raise
         finally:
+            self._leash.drop()
             self._release(NOTHING)
             self._place.leave()
 
@@ -175,7 +178,7 @@ class Drive(Generic[S]):
 
     # --- deciding and writing ---
 
-    async def _advance(self, result: Result | None) -> Work | Parked | Outcome:
+    async def _advance(self, result: Result | None) -> Work | Rest:
         """Write what came back together with what comes next."""
         while True:
             step = self._next_step(result)
@@ -296,9 +299,8 @@ class Drive(Generic[S]):
         )
         watch = MoveWatch(self, state.open_move.id)
         try:
-            return await self._deck.hands.perform(
-                self.run, move, watch, math.inf if left_s is None else left_s
-            )
+            within_s = math.inf if left_s is None else left_s
+            return await self._deck.hands.perform(self.run, move, watch, within_s, self._leash)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, TypeVar, assert_never
 
+import anyio
 from msgspec.structs import replace as with_
 
 from allstop.core.ids import RunId
@@ -28,6 +29,7 @@ from allstop.core.moves import (
 from allstop.loop.advising import Advising
 from allstop.loop.checking import Checking
 from allstop.loop.heard import Heard
+from allstop.loop.leash import Leash
 from allstop.loop.patience import Patience, Timekeeper
 from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
@@ -59,23 +61,26 @@ class Hands:
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
 
-    async def perform(self, run: RunId, move: Work, watch: Watch, within_s: float) -> Result | None:
+    async def perform(
+        self, run: RunId, move: Work, watch: Watch, within_s: float, leash: Leash | None = None
+    ) -> Result | None:
         """Do it, within a time that the run's own limits give; None when it was cut.
 
-        Cancelling ends what was started.
+        Cancelling ends what was started. Whoever has many moves done gives a leash of their own.
         """
-        patience = self._patience[run] = self._times.begin(*_times_of(move, within_s))
-        if run in self._frozen:
-            patience.hold()
         result: Result | None = None
-        try:
-            with patience.scope:
+        with leash or anyio.CancelScope() as scope:
+            most_s, idle_s = _times_of(move, within_s)
+            patience = self._patience[run] = self._times.begin(most_s, idle_s, scope)
+            if run in self._frozen:
+                patience.hold()
+            try:
                 result = await self._do(run, move, Heard(watch, patience))
-            if patience.ran_out and not patience.was_cut:
-                result = await self._after_time(run, move, patience, within_s)
-        finally:
-            self._times.end(patience)
-            del self._patience[run]
+            finally:
+                self._times.end(patience)
+                del self._patience[run]
+        if result is None and not patience.was_cut:
+            return await self._after_time(run, move, patience, within_s)
         return result
 
     async def keep_time(self) -> None:
@@ -135,9 +140,12 @@ class Hands:
         failed = _ran_out(patience, move, within_s)
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
-        again = self._patience[run] = Patience(self._times, math.inf)
-        with again.scope:
-            return await self._keep(run, move.workspace, failed)
+        with anyio.CancelScope() as scope:
+            self._patience[run] = Patience(self._times, math.inf, math.inf, scope)
+            try:
+                return await self._keep(run, move.workspace, failed)
+            finally:
+                del self._patience[run]
         return None
 
     async def freeze(self, run: RunId) -> None:

@@ -20,21 +20,46 @@ class Patience:
     What is inside its `scope` is cut off when one of them passes.
     """
 
-    def __init__(self, keeper: Timekeeper, most_s: float, idle_s: float = math.inf) -> None:
+    __slots__ = (
+        "_counts",
+        "_heard_at",
+        "_holds",
+        "_idle_s",
+        "_keeper",
+        "_left_s",
+        "_part",
+        "_since",
+        "deadline",
+        "noted",
+        "scope",
+        "was_cut",
+    )
+
+    def __init__(
+        self, keeper: Timekeeper, most_s: float, idle_s: float, scope: anyio.CancelScope
+    ) -> None:
         self._keeper = keeper
         self._left_s = most_s
         self._idle_s = idle_s
-        self._since = self._heard_at = anyio.current_time()
+        self._since = self._heard_at = 0.0
+        self._counts = False  # whether the clocks run, or ran before they were held
         self._holds = 0
         self._part: Patience | None = None  # held together with this
-        self.scope = anyio.CancelScope()
+        self.scope = scope
         self.was_cut = False
-        self.deadline = self._since + min(most_s, idle_s)
+        self.deadline = math.inf
         self.noted = math.inf  # the deadline that the timekeeper knows of
 
     @property
     def ran_out(self) -> bool:
         return self.scope.cancelled_caught
+
+    def start(self, now: float) -> None:
+        """Start the clocks, unless they are held: then it is the release that does."""
+        if not self._holds:
+            self._since = self._heard_at = now
+            self._counts = True
+            self._set()
 
     @property
     def stalled(self) -> bool:
@@ -53,7 +78,7 @@ class Patience:
 
     def touch(self) -> None:
         """A sign of life."""
-        if self._idle_s != math.inf:
+        if self._idle_s != math.inf and self._counts:
             self._heard_at = anyio.current_time()
             self._set()
 
@@ -74,7 +99,7 @@ class Patience:
         self._holds += 1
         if self._part:
             self._part.hold()
-        if self._holds == 1:
+        if self._holds == 1 and self._counts:
             self._left_s -= anyio.current_time() - self._since
             self._set()
 
@@ -83,11 +108,10 @@ class Patience:
         if self._part:
             self._part.release()
         if self._holds == 0:
-            self._since = self._heard_at = anyio.current_time()
-            self._set()
+            self.start(anyio.current_time())
 
     def _set(self) -> None:
-        if self._holds:
+        if self._holds or not self._counts:
             self.deadline = math.inf
         else:
             self.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
@@ -97,16 +121,19 @@ class Patience:
 class Timekeeper:
     """Cuts off what is past its deadline, with one timer for everything.
 
-    A deadline that moves away or is no longer needed costs nothing: its entry is found to be
-    early when its time comes. Nearly all work is done long before.
+    The clocks of all work that has begun are started together, when it is the keeper's turn: what
+    is done by then never had a deadline. One that moves away or is no longer needed costs nothing:
+    its entry is found to be early when its time comes. Nearly all work is done long before.
     """
 
     def __init__(self) -> None:
+        self._begun: set[Patience] = set()  # whose clocks are to be started
         self._line: list[tuple[float, int, Patience]] = []
         self._numbers = count()
         self._litter = 0
         self._looks_at = math.inf
-        self._nearer = anyio.Event()
+        self._called = True  # nobody needs to be woken before it keeps time
+        self._call = anyio.Event()
 
     @contextmanager
     def patience(self, most_s: float, idle_s: float = math.inf) -> Iterator[Patience]:
@@ -116,13 +143,19 @@ class Timekeeper:
         finally:
             self.end(patience)
 
-    def begin(self, most_s: float, idle_s: float = math.inf) -> Patience:
-        patience = Patience(self, most_s, idle_s)
-        self.mind(patience)
+    def begin(
+        self, most_s: float, idle_s: float = math.inf, scope: anyio.CancelScope | None = None
+    ) -> Patience:
+        patience = Patience(self, most_s, idle_s, scope or anyio.CancelScope())
+        self._begun.add(patience)
+        self._wake()
         return patience
 
     def end(self, patience: Patience) -> None:
         patience.deadline = math.inf
+        self._begun.discard(patience)
+        if patience.noted == math.inf:
+            return
         self._litter += 1
         if self._litter > LITTER and self._litter * 2 > len(self._line):
             self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
@@ -136,18 +169,26 @@ class Timekeeper:
             patience.noted = deadline
             heapq.heappush(self._line, (deadline, next(self._numbers), patience))
             if deadline < self._looks_at:
-                self._nearer.set()
+                self._wake()
+
+    def _wake(self) -> None:
+        if not self._called:
+            self._called = True
+            self._call.set()
 
     async def keep(self) -> None:
         """Runs until cancelled; while it doesn't, no deadline counts."""
         while True:
             now = anyio.current_time()
+            for patience in self._begun:
+                patience.start(now)
+            self._begun.clear()
             while self._line and self._line[0][0] <= now:
                 self._look(heapq.heappop(self._line), now)
             self._looks_at = self._line[0][0] if self._line else math.inf
-            self._nearer = anyio.Event()
+            self._called, self._call = False, anyio.Event()
             with anyio.move_on_after(self._looks_at - now):
-                await self._nearer.wait()
+                await self._call.wait()
 
     def _look(self, entry: tuple[float, int, Patience], now: float) -> None:
         noted, _, patience = entry

@@ -42,7 +42,7 @@ class Purse:
 
     def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
         """Reserve in every account of the run, or in none."""
-        names = self._names(run)
+        names = self._paths.get(run) or self._find_path(run)
         for name in names:
             if (refusal := refuse(name, self._accounts[name], amount)) is not None:
                 return refusal
@@ -51,14 +51,12 @@ class Purse:
         return None
 
     def settle(self, run: RunId, reserved: Amount, spent: Amount) -> None:
-        for name in self._names(run):
+        for name in self._paths.get(run) or self._find_path(run):
             self._accounts[name] = settle(self._accounts[name], reserved, spent)
 
-    def _names(self, run: RunId) -> tuple[str, ...]:
+    def _find_path(self, run: RunId) -> tuple[str, ...]:
         """The accounts a run pays from: its own, its parents', and those that are everybody's."""
-        names = self._paths.get(run)
-        if names is None:
-            names = self._paths[run] = (*self._above(run), *self._everybodys)
+        names = self._paths[run] = (*self._above(run), *self._everybodys)
         return names
 
     def _above(self, run: RunId) -> Iterable[str]:

@@ -23,6 +23,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
+    Charged,
     Failed,
     FailureKind,
     Finish,
@@ -64,7 +65,10 @@ class Queue(NamedTuple):
     """All slots are taken: wait for one, then choose again."""
 
 
-Then: TypeAlias = Work | Parked | Outcome | Again | Queue
+Rest: TypeAlias = Parked | Outcome
+"""There is nothing to do now, or ever."""
+
+Then: TypeAlias = Work | Rest | Again | Queue
 
 
 class Step(Struct, Generic[S], frozen=True, gc=False):
@@ -176,7 +180,7 @@ def price(move: TakeTurn) -> Amount:
 
 
 def spent(result: Result) -> Amount:
-    if not isinstance(result, TurnDone | Failed):
+    if not isinstance(result, Charged):
         return Amount()
     usage = result.usage
     return Amount(
