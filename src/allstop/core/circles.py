@@ -22,10 +22,10 @@ _COURTESY = re.compile(
 
 def fingerprint(message: str) -> str:
     """What two messages have in common that say the same; "+" where it is only politeness."""
-    text = " ".join(message[:_SHORT].lower().translate(_PUNCTUATION).split())
     if len(message) > _SHORT:
-        rest = message[_SHORT:_LOOKED_AT].lower().encode(errors="replace")
-        return f"{text} {zlib.crc32(rest)}"
+        front = message[:_LOOKED_AT].lower().encode(errors="replace")
+        return f"{len(message)} {zlib.crc32(front)}"
+    text = " ".join(message.lower().translate(_PUNCTUATION).split())
     return f"+{text}" if _COURTESY.search(text) is not None else text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -113,11 +114,16 @@ def prompt(text: str, *, review: str = "") -> Prompt:
 def prompt_of(talk: Talk) -> Prompt:
     digests = [part.digest or _digest(part.text) for part in talk.parts]
     chars = len(talk.system) + sum([len(part.text) for part in talk.parts])
-    return Prompt(digest=_digest("".join([talk.system, *digests])), chars=chars, talk=talk)
+    digest = _digest("".join([_known_digest(talk.system), *digests]))
+    return Prompt(digest=digest, chars=chars, talk=talk)
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+_known_digest = lru_cache(maxsize=256)(_digest)
+"""For the few texts that many talks begin with."""
 
 
 class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -381,6 +387,9 @@ class Failed(_Result, frozen=True, tag="failed"):
     usage: Usage = Usage()
     change: Change | None = None
 
+
+Charged: TypeAlias = TurnDone | Failed
+"""What may have used something."""
 
 Result: TypeAlias = (
     TurnDone

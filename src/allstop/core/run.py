@@ -29,6 +29,7 @@ from allstop.core.events import (
 from allstop.core.helm import Helm, Hold, held
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
+    Charged,
     Failed,
     FailureKind,
     Finish,
@@ -45,6 +46,7 @@ from allstop.core.moves import (
 S = TypeVar("S")
 
 AT_EASE = Helm()
+UNUSED = Usage()
 
 
 class Brief(Struct, frozen=True, gc=False):
@@ -170,7 +172,7 @@ def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> 
 
 
 def is_frozen(state: RunState[S], helm: Helm) -> bool:
-    return Hold.FROZEN in (state.hold, helm.hold)
+    return state.hold is Hold.FROZEN or helm.hold is Hold.FROZEN
 
 
 def _braked(limits: Limits, verdict: Verdict) -> Move:
@@ -211,19 +213,19 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
 def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     move, result = state.open_move, event.result
     busy_s = 0.0 if move is None else brakes.seconds_in(event.at - move.started_at)
-    usage = result.usage if isinstance(result, TurnDone | Failed) else Usage()
-    used = Tally(
-        turns=int(isinstance(result, TurnDone)),
-        input=usage.input,
-        cached=usage.cached,
-        output=usage.output,
-        cost_microusd=usage.cost_microusd,
-        busy_s=busy_s,
+    usage = result.usage if isinstance(result, Charged) else UNUSED
+    before = state.tally
+    tally = Tally(
+        turns=before.turns + isinstance(result, TurnDone),
+        input=before.input + usage.input,
+        cached=before.cached + usage.cached,
+        output=before.output + usage.output,
+        cost_microusd=before.cost_microusd + usage.cost_microusd,
+        busy_s=before.busy_s + busy_s,
     )
     broke = ""
     if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:
         broke = result.message
-    tally = state.tally.plus(used)
     return replace(
         state, open_move=None, tally=tally, asks={}, asked_at={}, permits={}, broke=broke
     )

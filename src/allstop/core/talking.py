@@ -143,7 +143,7 @@ def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -
 
 def _is_plausible(usage: Usage) -> bool:
     numbers = (usage.input, usage.output, usage.cached, usage.cost_microusd)
-    return usage.tokens > 0 and all(0 <= number <= MOST_TOKENS for number in numbers)
+    return usage.tokens > 0 and min(numbers) >= 0 and max(numbers) <= MOST_TOKENS
 
 
 def spoke(
@@ -226,9 +226,9 @@ def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName 
 
 
 def ending(
-    session: Session, reply: Reply, to: AgentName | None, agent: AgentName
+    session: Session, reply: Reply, to: AgentName | None, agent: AgentName, speaker: AgentName
 ) -> tuple[Ending | None, str]:
-    """Why the session is over after a turn, if it is."""
+    """Why the session is over after a turn of `agent`, if it is; else `speaker` would be next."""
     spec = session.spec
     if reply.final and final_ends(spec):
         return Ending.FINAL, f"{agent} says it is done"
@@ -239,7 +239,7 @@ def ending(
         return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
     if most is not None and session.turns >= most:
         return Ending.CAP_REACHED, f"{session.turns} of {most} rounds"
-    guard = hard_guard(session, session.called or to or following(session.agents, agent))
+    guard = hard_guard(session, speaker)
     return (Ending.EMERGENCY_CAP, guard) if guard else (None, "")
 
 

@@ -39,7 +39,7 @@ from allstop.core.talk import (
     Ending,
     Notice,
     NoticeKind,
-    SessionSpec,
+    Seat,
     TalkMode,
     goal_part,
     item_part,
@@ -47,7 +47,7 @@ from allstop.core.talk import (
     system_prompt,
 )
 from allstop.core.talking import RoomSpec, RoomState, Session
-from allstop.core.window import Pace, Window, WindowSpec
+from allstop.core.window import FORGETFUL, Memory, Pace, Window, WindowSpec
 
 AGAIN = frozenset(
     {
@@ -106,7 +106,7 @@ class RoomPilot:
         assert seat is not None, "only who sits at the table is asked"
         return TakeTurn(
             agent=seat.agent,
-            prompt=prompt_of(_talk(state, session, seat.agent)),
+            prompt=prompt_of(_talk(state, session, seat)),
             thread=state.threads.get(seat.agent),
             timeout_s=min(seat.turn_s, max(0.0, session.seconds_left)),
             idle_s=seat.idle_s,
@@ -117,21 +117,18 @@ class RoomPilot:
 # --- what an agent is told ---
 
 
-def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
+def _talk(state: RoomState, session: Session, seat: Seat) -> Talk:
     spec = session.spec
-    pace = _pace(state, session, agent)
+    pace, lifetime = _pace(state, session, seat.agent, seat.memory)
     parts = session.window.parts
-    lifetime = Lifetime.NONE
-    if pace.is_elastic:
-        lifetime = windows.lifetime(_memory(spec, agent), pace.gap_s)
-    else:
+    if not pace.is_elastic:
         most_chars = int(spec.window.tokens * state.chars_a_token)
         parts = windows.newest(parts, spec.window.items, most_chars)
     if parts and lifetime is not Lifetime.NONE:
         parts = (*parts[:-1], replace(parts[-1], keep=True))
     notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
     return Talk(
-        system=system_prompt(agent, session.agents),
+        system=system_prompt(seat.agent, session.agents),
         parts=(
             session.goal if lifetime is Lifetime.NONE else replace(session.goal, keep=True),
             *parts,
@@ -142,16 +139,21 @@ def _talk(state: RoomState, session: Session, agent: AgentName) -> Talk:
     )
 
 
-def _pace(state: RoomState, session: Session, agent: AgentName) -> Pace:
+def _pace(
+    state: RoomState, session: Session, agent: AgentName, memory: Memory
+) -> tuple[Pace, Lifetime]:
     """How this agent's window is kept; decided anew when the front changes anyway.
 
     And when it is called so seldom that nothing is remembered in between.
     """
-    pace = state.paces.get(agent, Pace())
-    spec, memory = session.spec, _memory(session.spec, agent)
+    pace = state.paces.get(agent, UNPACED)
     kept = windows.lifetime(memory, pace.gap_s)
-    if pace.cuts == session.window.cuts and not (pace.is_elastic and kept is Lifetime.NONE):
-        return pace
+    if pace.cuts == session.window.cuts:
+        if not pace.is_elastic:
+            return pace, Lifetime.NONE
+        if kept is not Lifetime.NONE:
+            return pace, kept
+    spec = session.spec
     count = len(session.window.parts)
     mean = session.window.chars / count if count else TYPICAL_CHARS
     front = len(system_prompt(agent, session.agents)) + len(spec.goal)
@@ -163,16 +165,14 @@ def _pace(state: RoomState, session: Session, agent: AgentName) -> Pace:
         item=mean / state.chars_a_token,
         step=max(2.0, float(len(spec.seats))),
     )
-    return replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
+    pace = replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
+    return pace, kept if is_elastic else Lifetime.NONE
 
 
 TYPICAL_CHARS = 600
 """How long a message is taken to be before there was one."""
 
-
-def _memory(spec: SessionSpec, agent: AgentName) -> windows.Memory:
-    seat = spec.seat(agent)
-    return seat.memory if seat else windows.FORGETFUL
+UNPACED = Pace()
 
 
 # --- what happened ---
@@ -236,7 +236,9 @@ def _called(state: RoomState, agent: AgentName, chars: int, at: datetime) -> Roo
     session = state.session
     if session is None:
         return state
-    pace = windows.called(_pace(state, session, agent), at)
+    seat = session.spec.seat(agent)
+    pace, _ = _pace(state, session, agent, seat.memory if seat else FORGETFUL)
+    pace = windows.called(pace, at)
     session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
     return replace(state, session=session, paces={**state.paces, agent: pace})
 
@@ -269,10 +271,10 @@ def _after(state: RoomState, agent: AgentName, reply: Reply) -> RoomState:
     to, warning = talks.handed(session, agent, reply)
     if warning:
         state = _with(state, NoticeKind.WARNING, warning)
-    ending, detail = talks.ending(session, reply, to, agent)
+    speaker = session.called or to or talks.following(session.agents, agent)
+    ending, detail = talks.ending(session, reply, to, agent, speaker)
     if ending is not None:
         return _ended(state, ending, detail)
-    speaker = session.called or to or talks.following(session.agents, agent)
     if to is not None and reply.handoff is not None:
         state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
         session = state.session

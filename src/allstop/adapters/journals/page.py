@@ -22,20 +22,34 @@ class _Row:
         self.seq = seq
 
 
+class _Rows(dict[RunId, _Row]):
+    """Rows that are known by heart; others are looked up."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __missing__(self, run: RunId) -> _Row:
+        # the last number is looked up in the index: keeping it in a row of its own would
+        # cost every commit a page
+        sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
+        row = self[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0)))
+        return row
+
+
 class Ledger:
     """How far each run is: what this process wrote itself it knows, unless another wrote since."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self.pos = 0  # of the last event
-        self._rows: dict[RunId, _Row] = {}
+        self.rows = _Rows(db)
         self._version: object = None
 
     def page(self) -> Page:
         """A new page, inside a transaction: nobody else writes until it is over."""
         ((version,),) = self.db.execute("pragma data_version")
-        if version != self._version or len(self._rows) > REMEMBERED:
-            self._rows.clear()
+        if version != self._version or len(self.rows) > REMEMBERED:
+            self.rows.clear()
             self._version = version
             ((self.pos,),) = self.db.execute("select coalesce(max(pos), 0) from events")
         return Page(self)
@@ -43,15 +57,6 @@ class Ledger:
     def forget(self) -> None:
         """What was written is undone."""
         self._version = None
-
-    def row(self, run: RunId) -> _Row:
-        row = self._rows.get(run)
-        if row is None:
-            # the last number is looked up in the index: keeping it in a row of its own would
-            # cost every commit a page
-            sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
-            row = self._rows[run] = _Row(*(self.db.execute(sql, (run,)).fetchone() or (0, 0)))
-        return row
 
 
 class Page:
@@ -65,15 +70,15 @@ class Page:
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
         """Why somebody who expects this may not write."""
-        row = self._ledger.row
-        if expect is None or (expect.seq == row(expect.run).seq and expect.helm == row(HELM).seq):
+        rows = self._ledger.rows
+        if expect is None or (expect.seq == rows[expect.run].seq and expect.helm == rows[HELM].seq):
             return None
         return StaleError(expect.run)
 
     def add(self, run: RunId, event: Event, encoded: bytes) -> int:
         """Its place among all events."""
         ledger = self._ledger
-        row = ledger.row(run)
+        row = ledger.rows[run]
         row.id = row.id or self._add_run(run, event)
         row.seq += 1
         ledger.pos += 1
