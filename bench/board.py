@@ -112,8 +112,8 @@ async def take_to_work(folder: Path) -> None:
     """What `allstop run` does from its own reading of the board to the first move."""
     house = at_home(folder)
     spec = BoardSpec(target="main")  # without agents: it comes to rest at once
-    state = await prepare(house, spec, lambda state: [])
-    async with at_work(house, spec, state, print) as session:
+    known = await prepare(house, spec, lambda state: [])
+    async with at_work(house, spec, known, print) as session:
         await session.shop.engine.idle()
     house.close()
 

@@ -99,10 +99,10 @@ def programs_cpu_s() -> float:
 async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     house = house_in(folder)
     spec = equipping.board_spec(house, slots=slots)
-    state = await boarding.prepare(house, spec, lambda state: [])
+    known = await boarding.prepare(house, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with boarding.at_work(house, spec, state, print) as session:
+    async with boarding.at_work(house, spec, known, print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)

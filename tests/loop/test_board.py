@@ -22,11 +22,13 @@ from allstop.core.events import ChildWaited, ChildWentOn, Closed, MoveEnded, Mov
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, OpenWorkspace, Outcome, RunChecks, TakeTurn
 from allstop.core.receipts import differences
+from allstop.core.run import Folded, fold
 from allstop.core.specs import Mode
 from allstop.core.tasks import NewTask
 from allstop.core.views import view
 from allstop.engines.saying import say
 from allstop.loop.steps import Parked
+from allstop.pilots.board import BoardPilot
 from allstop.testing.clock import LoopClock
 from boarding import (
     QUESTION,
@@ -239,6 +241,34 @@ async def test_b11_a_question_frees_its_slot_and_the_answer_goes_on(world):
     said = [type(e) for e in await world.events("board")]
     assert (said.count(ChildWaited), said.count(ChildWentOn)) == (1, 1)
     assert [type(e) for e in await world.events("board/a.1")].count(Waited) == 1
+
+
+async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world):
+    """Q7: only what came since is read, be it much or nothing."""
+    world.agents["cli"] = Hand()
+    async with world.running() as engine:
+        await begin(engine)
+        await anyio.sleep(1)
+    records = await world.journal.read("board")
+    known = Folded(fold(BoardPilot(), [record.event for record in records]), records[-1].seq)
+    read, whole = world.journal.read, []
+
+    async def noting(run, after=0):
+        if run == "board" and after < known.seq:
+            whole.append(after)
+        return await read(run, after)
+
+    async with world.running() as engine:
+        world.journal.read = noting
+        await engine.command("board", add("a"))
+        await engine.take("board", known)
+        await engine.command("board", add("b"))
+        await anyio.sleep(LONG_S)
+        state = engine.state("board")
+
+    assert whole == []
+    assert state == fold(BoardPilot(), await world.events("board"))
+    assert await statuses(world) == {"a": "done", "b": "done"}
 
 
 async def test_b11_a_question_is_told_once_through_pauses_stops_and_restarts(world):

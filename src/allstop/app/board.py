@@ -16,7 +16,7 @@ from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskC
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM
-from allstop.core.run import RunState
+from allstop.core.run import Folded, RunState
 from allstop.core.specs import BoardSpec
 from allstop.core.tasks import OVER, Changes, NewTask, Task
 from allstop.pilots.board import BoardPilot, BoardState
@@ -44,6 +44,10 @@ class Read(NamedTuple):
     def state(self) -> BoardState:
         return self.run.pilot
 
+    @property
+    def folded(self) -> Folded[BoardState]:
+        return Folded(self.run, self.cursor.seq)
+
 
 async def read(house: House) -> Read:
     helm = await house.journal.read(HELM) if house.has_store else []
@@ -66,8 +70,10 @@ def _opened(house: House) -> Opened:
 
 async def tell(
     house: House, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
-) -> BoardState:
+) -> Read:
     """Write what `decide` says for the board as it is; nothing is written that it refuses.
+
+    The board as it is then.
 
     Who has read it just now says so: a big board takes its time to be read again.
 
@@ -89,7 +95,8 @@ async def tell(
             await house.journal.append(*entries, expect=board.cursor)
         except StaleError:
             continue
-        return state.pilot
+        seq = board.cursor.seq + len(entries)
+        return Read(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
 
 
 def _refuse(state: BoardState, command: Command) -> None:
@@ -112,8 +119,8 @@ async def add(house: House, new: NewTask, then: Callable[[Task], Sequence[Comman
         more = then(board[task.id]) if task.id in board.nodes else ()
         return [AddTasks(tasks=(task,)), *more]
 
-    state = await tell(house, decide)
-    return state.board[made[0]]
+    board = (await tell(house, decide)).state.board
+    return board[made[0]]
 
 
 def free_ids(board: Board, count: int = 1) -> list[str]:

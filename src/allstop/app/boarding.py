@@ -63,7 +63,7 @@ async def prepare(
     *,
     budget_usd: float | None = None,
     known: boards.Read | None = None,
-) -> BoardState:
+) -> boards.Read:
     """Say how the board works from now on, and what it is to do; a pause is lifted.
 
     Raises:
@@ -81,20 +81,20 @@ async def prepare(
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
-    state = await boards.tell(
+    told = await boards.tell(
         house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
         await say(house.journal, house.clock, BOARD, Resume(), "allstop run")
-    if state.merging:  # it may have waited for somebody's changes: a person says look now
-        merging = child_of(BOARD, state.merging)
+    if told.state.merging:  # it may have waited for somebody's changes: a person says look now
+        merging = child_of(BOARD, told.state.merging)
         await say(house.journal, house.clock, merging, Retry(), "allstop run")
     for run, child in children.items():  # what waits at a limit goes on under those of now
         is_other = child.opened.kind == "task" and (child.broke or child.limits != spec.limits)
         if is_other and spec.count != 0:  # to merge something is no leave to spend more
             raised = Raise(limits=spec.limits)
             await say(house.journal, house.clock, run, raised, "allstop run")
-    return state
+    return told
 
 
 async def _children(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
@@ -111,18 +111,21 @@ def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
 
 @asynccontextmanager
 async def at_work(
-    house: House, spec: BoardSpec, state: BoardState, show: Callable[[str], None]
+    house: House, spec: BoardSpec, known: boards.Read, show: Callable[[str], None]
 ) -> AsyncIterator[Session]:
-    """Drive the board until the block is left."""
+    """Drive the board until the block is left.
+
+    It is big: as far as it is known, it is not read and folded again.
+    """
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
     async with (
         hooks_at_hand(house, show),
-        workshop(house, needed(spec, state), slots=spec.slots, note=show) as shop,
+        workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
-        await shop.engine.take(BOARD)
-        yield Session(shop, since, state, seqs, house.clock)
+        await shop.engine.take(BOARD, known.folded)
+        yield Session(shop, since, known.state, seqs, house.clock)
 
 
 @asynccontextmanager

@@ -207,12 +207,12 @@ class Station:
     # --- the board ---
 
     async def _drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
-        state = await boarding.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
-        self._shop.hire(boarding.needed(spec, state))
+        known = await boarding.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
+        self._shop.hire(boarding.needed(spec, known.state))
         if not self._hooks_are_on:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks)
-        await self.engine.take(BOARD)
+        await self.engine.take(BOARD, known.folded)
 
     async def _keep_hooks(self) -> None:
         async with boarding.hooks_at_hand(self.house, self._note):

@@ -51,11 +51,11 @@ async def work(
     await refuse_if_stopped(house)
     known = known or await boards.read(house)
     await sweep(house, known.state.board)
-    state = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
+    known = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
     for note in (*map(str, house.loaded.untrusted), *equipping.notes(house)):
         click.echo(f"note: {note}", err=True)
     with make_board_screen(as_json=as_json) as screen:
-        async with boarding.at_work(house, spec, state, screen.note) as session:
+        async with boarding.at_work(house, spec, known, screen.note) as session:
             isolation = session.shop.launcher.isolation
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)

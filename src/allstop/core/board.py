@@ -190,7 +190,7 @@ def edit(board: Board, task: Task, changes: Changes) -> Board:
 
 def _once(needs: tuple[str, ...]) -> tuple[str, ...]:
     """A need that was named twice is one need."""
-    return tuple(dict.fromkeys(needs))
+    return needs if len(needs) < 2 else tuple(dict.fromkeys(needs))
 
 
 def update(board: Board, task: Task, **changes: object) -> Board:
@@ -276,7 +276,7 @@ class _Desk:
         self._moved[task] = None
 
     def _unmet(self, task: Task) -> int:
-        return sum(self._node(need).task.status not in MET for need in task.needs)
+        return len([need for need in task.needs if self._node(need).task.status not in MET])
 
     def _tie(self, task: Task) -> None:
         more = int(task.status not in OVER)

@@ -62,7 +62,8 @@ def _adding(board: Board, tasks: Sequence[NewTask]) -> Refusal | None:
             return Refusal(f"task {task.id} has no title", "say what is to be done")
         if task.id in new or task.id in board.nodes:
             return Refusal(f"there is a task {task.id!r} already", f"see `allstop show {task.id}`")
-        if missing := [n for n in task.needs if n not in new and n not in board.nodes]:
+        needs = task.needs
+        if needs and (missing := [n for n in needs if n not in new and n not in board.nodes]):
             return _unknown_needs(task.id, missing)
         new.add(task.id)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -103,6 +103,13 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     helm_stops: int = 0  # of which it has been told
 
 
+class Folded(NamedTuple, Generic[S]):
+    """A run as it was after so many events."""
+
+    state: RunState[S]
+    seq: int
+
+
 def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
     return RunState(opened=opened, pilot=pilot.begin(opened.spec), limits=opened.limits)
 
@@ -118,8 +125,11 @@ def fold(pilot: Pilot[S], events: Iterable[Event]) -> RunState[S]:
     stream = iter(events)
     opened = next(stream)
     assert isinstance(opened, Opened), "a journal starts with Opened"
-    state = begin(pilot, opened)
-    for event in stream:
+    return fold_on(pilot, begin(pilot, opened), stream)
+
+
+def fold_on(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> RunState[S]:
+    for event in events:
         state = evolve(pilot, state, event)
     return state
 

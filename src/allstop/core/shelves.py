@@ -20,6 +20,7 @@ C = TypeVar("C", bound="SupportsRichComparison")
 _Cases: TypeAlias = tuple[tuple[dict[K, V], ...], ...]
 _BITS = 6
 _MASK = (1 << _BITS) - 1
+_PLACES = (1 << 2 * _BITS) - 1
 _NOTHING: tuple[dict[Any, Any], ...] = ({},) * (_MASK + 1)
 _EMPTY: _Cases[Any, Any] = (_NOTHING,) * (_MASK + 1)
 _LONGEST = 128
@@ -66,20 +67,23 @@ class Shelf(Generic[K, V]):
         """With these entries, in place of those of the same keys."""
         if not entries:
             return self
-        cases = list(self._cases)
-        opened: dict[int, list[dict[K, V]]] = {}  # the cases that are being changed
+        cases: list[Sequence[dict[K, V]]] = list(self._cases)
+        opened: dict[int, dict[K, V]] = {}  # the drawers that are being changed
         size = self._size
         for key, value in entries.items():
-            place = hash(key)
-            case = opened.get(place & _MASK)
-            if case is None:
-                case = opened[place & _MASK] = list(cases[place & _MASK])
-            drawer = case[place >> _BITS & _MASK]
-            size += key not in drawer
-            case[place >> _BITS & _MASK] = {**drawer, key: value}
-        for number, case in opened.items():
-            cases[number] = tuple(case)
-        return Shelf(tuple(cases), size)
+            place = hash(key) & _PLACES
+            drawer = opened.get(place)
+            if drawer is None:
+                drawer = opened[place] = cases[place & _MASK][place >> _BITS].copy()
+                size -= len(drawer)
+            drawer[key] = value
+        for place, drawer in opened.items():
+            size += len(drawer)
+            case = cases[place & _MASK]
+            if not isinstance(case, list):
+                case = cases[place & _MASK] = list(case)
+            case[place >> _BITS] = drawer
+        return Shelf(tuple(map(tuple, cases)), size)
 
     def differing(self, older: Shelf[K, V]) -> Iterator[K]:
         """The keys whose values are others than they were; what is shared is not looked at."""
@@ -123,6 +127,8 @@ class Row(Generic[C]):
     def plus(self, value: C) -> Row[C]:
         if not self._chunks:
             return Row(((value,),), (value,))
+        if len(self._chunks) == 1 and len(self._chunks[0]) < _LONGEST:
+            return self._short_plus(value)
         at, place = self._find(value)
         if at == len(self._chunks):
             at, place = at - 1, len(self._chunks[-1])
@@ -130,6 +136,15 @@ class Row(Generic[C]):
         if place < len(chunk) and chunk[place] == value:
             return self
         return self._with(at, (*chunk[:place], value, *chunk[place:]))
+
+    def _short_plus(self, value: C) -> Row[C]:
+        """The same for one chunk with room in it, as nearly all rows are."""
+        (chunk,) = self._chunks
+        place = bisect_left(chunk, value)
+        if place < len(chunk) and chunk[place] == value:
+            return self
+        chunk = (*chunk[:place], value, *chunk[place:])
+        return Row((chunk,), chunk[-1:])
 
     def minus(self, value: C) -> Row[C]:
         at, place = self._find(value)

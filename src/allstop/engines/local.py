@@ -15,12 +15,13 @@ from allstop.core.approvals import Ask, Rule
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING
 from allstop.core.commands import Abort, Allstop, Command
-from allstop.core.events import Commanded, Event, Halted, Opened
+from allstop.core.events import Commanded, Halted, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.moves import Outcome
-from allstop.core.run import Pilot, RunState
+from allstop.core.run import Folded, Pilot, RunState
 from allstop.engines.berth import Berth
+from allstop.engines.folding import fold
 from allstop.engines.halting import Receipts
 from allstop.engines.saying import say
 from allstop.loop.bridge import Bridge
@@ -157,8 +158,8 @@ class LocalEngine:
                     return False
                 await self._bridge.catch_up()
 
-    async def take(self, run: RunId) -> None:
-        """Go on with a run that nobody drives, and with everything below it.
+    async def take(self, run: RunId, known: Folded[Any] | None = None) -> None:
+        """Go on with a run that nobody drives, known or not, and with everything below it.
 
         Raises:
             HeldError: another process drives it.
@@ -167,8 +168,10 @@ class LocalEngine:
         self._claim(root)
         try:
             open_runs = [head.run for head in await self._journal.heads() if not head.closed]
-            mine = [run for run in open_runs if root_of(run) == root]
-            for berth in [await self._embark(run) for run in mine]:
+            mine = [each for each in open_runs if root_of(each) == root]
+            for berth in [
+                await self._embark(each, known if each == run else None) for each in mine
+            ]:
                 await self._start(berth)  # once all that was used before is counted
         finally:
             self._give_up_unless_driven(root)
@@ -295,14 +298,14 @@ class LocalEngine:
             self._coming.discard(run)
             self._stir.set()
 
-    async def _embark(self, run: RunId) -> Berth | None:
+    async def _embark(self, run: RunId, known: Folded[Any] | None = None) -> Berth | None:
         """Make it ready to be driven; one that can't be driven is not the others' trouble."""
         try:
-            records = await self._journal.read(run)
+            records = await self._journal.read(run, after=known.seq if known else 0)
             if run in self._berths:
                 return None
-            pilot = self._pilots[_kind(records[0].event)]
-            drive = Drive.from_records(run, pilot, self._deck, records)
+            pilot, folded = fold(self._pilots, records, known)
+            drive = Drive(run, pilot, self._deck, folded)
         except Exception as error:  # noqa: BLE001 - an unknown kind, a spec or an event nobody can read
             self._show(run, Live("trouble", f"broken: {type(error).__name__}: {error}"))
             return None
@@ -393,8 +396,3 @@ class LocalEngine:
         for claim in self._claims.values():
             claim.__exit__(None, None, None)
         self._claims.clear()
-
-
-def _kind(event: Event) -> str:
-    assert isinstance(event, Opened), "a journal starts with Opened"
-    return event.kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -19,7 +19,7 @@ from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Result, TakeTurn, Work
-from allstop.core.run import Pilot, RunState
+from allstop.core.run import Folded, Pilot
 from allstop.core.views import describe
 from allstop.loop.capacity import Capacity, Place
 from allstop.loop.deck import Deck
@@ -44,7 +44,6 @@ from allstop.ports import (
     Cursor,
     Entry,
     Live,
-    Record,
     StaleError,
     StoreBusyError,
     StoreFullError,
@@ -65,14 +64,12 @@ class SupersededError(Exception):
 class Drive(Generic[S]):
     """Drives one run until it parks or closes. It folds its own writes and reads only others'."""
 
-    def __init__(
-        self, run: RunId, pilot: Pilot[S], deck: Deck, state: RunState[S], seq: int
-    ) -> None:
+    def __init__(self, run: RunId, pilot: Pilot[S], deck: Deck, known: Folded[S]) -> None:
         self.run = run
-        self.state = state
+        self.state = state = known.state
         self._pilot = pilot
         self._deck = deck
-        self._seq = self._heard = seq
+        self._seq = self._heard = known.seq
         self._writing = False
         self._pen = anyio.Lock(fast_acquire=True)
         self.at_work = False  # whether a move is being carried out
@@ -91,13 +88,6 @@ class Drive(Generic[S]):
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
         self._lost: dict[MoveId, str] = {}
-
-    @classmethod
-    def from_records(
-        cls, run: RunId, pilot: Pilot[S], deck: Deck, records: Sequence[Record]
-    ) -> Drive[S]:
-        state = runs.fold(pilot, (record.event for record in records))
-        return cls(run, pilot, deck, state, records[-1].seq)
 
     @property
     def behind(self) -> bool:
