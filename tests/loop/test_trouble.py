@@ -77,6 +77,7 @@ class Careless:
 
     kind = "careless"
     ends_when_stopped = False
+    needs_slots = True
 
     def begin(self, spec):
         return (spec, 0)

@@ -75,7 +75,8 @@ class Deckhands:
     async def take(self, turn, act, watch):
         rule(turn.run not in self._at_work, "one turn at a time in a run", turn.run)
         self._at_work.add(turn.run)
-        rule(len(self._at_work) <= (self._slots or 10**9), "no more turns than slots", turn.run)
+        works = [run for run in self._at_work if not run.startswith("room")]  # talk needs no slot
+        rule(len(works) <= (self._slots or 10**9), "no more turns than slots", turn.run)
         result = Failed(kind=FailureKind.CRASHED, usage=Usage(input=turn.max_tokens))
         try:
             result = await act(turn, watch)
