@@ -42,7 +42,7 @@ def note(method, **params):
         ("question", ["message"], Spent(input=200, output=40)),
         (
             "compaction",
-            ["message", "command", "compaction", "message"],
+            ["message", "command", "compaction", "note", "message"],
             Spent(input=250_200, output=60),
         ),
     ],
@@ -167,3 +167,15 @@ def test_k12_lines_are_cut_wherever_they_come_and_none_is_endless():
     ]
     with pytest.raises(LineTooLongError):
         list(lines.feed(b"x" * 11))
+
+
+def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
+    """F1: a newer codex tells more; what is known and of no use leaves no trace."""
+    fold = Fold()
+    strange = [note("moon/risen", threadId="t"), note("moon/risen"), note("thread/status/changed")]
+
+    steps = [step for message in strange for step in fold.take(message)]
+
+    assert [step.item.text for step in steps] == ["codex told moon/risen, which is not known here"]
+    assert not any(fold.take(note(f"star/{n}Delta")) for n in range(3))
+    assert sum(len(fold.take(note(f"star/{n}"))) for n in range(100)) == 19

@@ -85,7 +85,7 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
 
     assert first.usage == Usage(input=250_000, output=1)
     assert second.usage == Usage(input=150, output=5)
-    assert [item.kind for item in watch.items] == ["compaction", "message"]
+    assert [item.kind for item in watch.items] == ["compaction", "note", "message"]
 
 
 async def test_k10_a_reply_can_be_given_a_shape(stage, place):

@@ -19,6 +19,7 @@ from allstop.ports import Live
 
 TEXT_CHARS = 128 * 1024
 DIFF_CHARS = 64 * 1024
+MOST_STRANGE = 20
 USAGE = "thread/tokenUsage/updated"
 
 
@@ -51,6 +52,8 @@ _LIVE = {
     "item/reasoning/summaryTextDelta": "reasoning",
     "item/commandExecution/outputDelta": "output",
 }
+_OF_NO_USE = ("account/", "mcpServer/", "remoteControl/", "skills/", "thread/", "turn/started")
+"""What these tell is known, and nothing to us."""
 
 
 class Fold:
@@ -68,6 +71,7 @@ class Fold:
         self.ended: Ended | None = None
         self.resolved: set[told.RequestId] = set()
         self._begun: dict[str, told.ThreadItem] = {}
+        self._strange: set[str] = set()
         self._diff = ""
         self._notes: Mapping[str, Callable[[Raw], tuple[Step, ...]]] = {
             "item/started": self._started,
@@ -76,12 +80,13 @@ class Fold:
             "turn/diff/updated": self._diff_updated,
             USAGE: self._used,
             "error": self._failed,
+            "warning": self._warned,
             "serverRequest/resolved": self._resolved,
             "turn/completed": self._end,
         }
 
     def take(self, message: told.Message) -> tuple[Step, ...]:
-        """What it means; nothing for what isn't known or isn't ours."""
+        """What it means; nothing for what isn't ours."""
         if self.ended:
             return ()
         if not self._is_ours(message):
@@ -91,11 +96,24 @@ class Fold:
             return (Asked(message.id, message.method, message.params),)
         if message.method in _LIVE:
             return _delta(message)
-        take = self._notes.get(message.method)
+        take = self._notes.get(message.method) or self._stranger(message.method)
         try:
-            return take(message.params) if take else ()
+            return take(message.params)
         except msgspec.DecodeError:
             return ()
+
+    def _warned(self, params: Raw) -> tuple[Step, ...]:
+        text = one_line(msgspec.json.decode(params, type=told.Warned).message, 300)
+        return (Saw(Item(kind="note", text=f"codex warns: {text}")),) if text else ()
+
+    def _stranger(self, method: str) -> Callable[[Raw], tuple[Step, ...]]:
+        """What isn't known is put on record once and passed over."""
+        is_new = method not in self._strange and not method.startswith(_OF_NO_USE)
+        if not is_new or method.endswith("elta") or len(self._strange) >= MOST_STRANGE:
+            return lambda params: ()
+        self._strange.add(method)
+        text = f"codex told {one_line(method, 80)}, which is not known here"
+        return lambda params: (Saw(Item(kind="note", text=text)),)
 
     @property
     def used(self) -> int:

@@ -107,6 +107,10 @@ class UsageNote(_Told, frozen=True):
     token_usage: TokenUsage = TokenUsage()
 
 
+class Warned(_Told, frozen=True):
+    message: str = ""
+
+
 class TurnError(_Told, frozen=True):
     message: str = ""
     codex_error_info: Any = None
