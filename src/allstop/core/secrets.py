@@ -64,6 +64,8 @@ class Secrets:
 
     def hidden_in(self, value: T) -> T:
         """A struct whose texts have no secrets in them; the same one if it had none."""
+        if not self._values:
+            return value
         encoded = _encode(value)
         if not any(secret in encoded for secret in self._encoded):
             return value
