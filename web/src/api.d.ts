@@ -540,6 +540,66 @@ export interface components {
             cost_microusd: number;
         };
         /**
+         * RoomSummary
+         * @description Where a room stands. The stream says it anew, as `talk`, whenever it is another.
+         */
+        RoomSummary: {
+            thread: string;
+            run: components["schemas"]["RunView"];
+            session: components["schemas"]["SessionView"] | null;
+            last: components["schemas"]["Summary"] | null;
+        };
+        /**
+         * SessionView
+         * @description The session that is under way in a room.
+         */
+        SessionView: {
+            id: string;
+            mode: string;
+            goal: string;
+            agents: string[];
+            speaker: string;
+            round: number;
+            max_rounds: number | null;
+            turns: number;
+            tokens: number;
+            cost_usd: number;
+            waits_for: string;
+            respect_final: boolean;
+            seconds: number;
+            began: string | null;
+        };
+        /**
+         * Summary
+         * @description What is known of a session that is over.
+         */
+        Summary: {
+            session: string;
+            mode: components["schemas"]["TalkMode"];
+            goal: string;
+            reason: components["schemas"]["Ending"];
+            detail: string;
+            turns: number;
+            tokens: number;
+            cost_microusd: number;
+            seconds: number;
+            spoke: {
+                [key: string]: number;
+            };
+            suggested_finish: boolean;
+        };
+        /**
+         * TalkMode
+         * @enum {unknown}
+         */
+        TalkMode: "autopilot" | "collaborate" | "single";
+        /**
+         * Ending
+         * @description Why a session is over.
+         * @enum {unknown}
+         */
+        Ending: "agent_failed" | "canceled_by_user" | "cap_reached" | "emergency_cap" | "final" | "interrupted" | "malformed" | "no_handoff" | "stopped_by_user";
+        /**
          * AutoView
          * @description A thread of Full Auto: its plan, and the agent's own.
          */
@@ -583,6 +643,7 @@ export interface components {
             run: string;
             kind: string;
             text: string;
+            call: string;
         };
         /**
          * Reset
@@ -1228,60 +1289,6 @@ export interface components {
         RoomList: {
             rooms: components["schemas"]["RoomSummary"][];
         };
-        /** RoomSummary */
-        RoomSummary: {
-            thread: string;
-            run: components["schemas"]["RunView"];
-            session: components["schemas"]["SessionView"] | null;
-            last: components["schemas"]["Summary"] | null;
-        };
-        /**
-         * SessionView
-         * @description The session that is under way in a room.
-         */
-        SessionView: {
-            id: string;
-            mode: string;
-            goal: string;
-            agents: string[];
-            speaker: string;
-            round: number;
-            max_rounds: number | null;
-            turns: number;
-            tokens: number;
-            cost_usd: number;
-            waits_for: string;
-        };
-        /**
-         * Summary
-         * @description What is known of a session that is over.
-         */
-        Summary: {
-            session: string;
-            mode: components["schemas"]["TalkMode"];
-            goal: string;
-            reason: components["schemas"]["Ending"];
-            detail: string;
-            turns: number;
-            tokens: number;
-            cost_microusd: number;
-            seconds: number;
-            spoke: {
-                [key: string]: number;
-            };
-            suggested_finish: boolean;
-        };
-        /**
-         * TalkMode
-         * @enum {unknown}
-         */
-        TalkMode: "autopilot" | "collaborate" | "single";
-        /**
-         * Ending
-         * @description Why a session is over.
-         * @enum {unknown}
-         */
-        Ending: "agent_failed" | "canceled_by_user" | "cap_reached" | "emergency_cap" | "final" | "interrupted" | "malformed" | "no_handoff" | "stopped_by_user";
         /** RoomEvents */
         RoomEvents: {
             thread: string;
@@ -2470,6 +2477,10 @@ export interface operations {
                         /** @constant */
                         event: "room";
                         data: components["schemas"]["RoomEvent"];
+                    } | {
+                        /** @constant */
+                        event: "talk";
+                        data: components["schemas"]["RoomSummary"];
                     } | {
                         /** @constant */
                         event: "auto";

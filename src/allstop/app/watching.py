@@ -94,6 +94,8 @@ class Watcher:
             self._steer(placed.record)
             return
         self._heads[run] = _head(self._heads.get(run), run, seq, event)
+        if root_of(run) not in self._held:
+            self._held_until = 0.0  # somebody may have begun to drive it
         followed = self._followed.get(run)
         if followed is not None and followed.seq == seq - 1:
             followed.take(event)

@@ -14,7 +14,7 @@ from allstop.core.ids import BOARD, HELM, RunId
 from allstop.core.run import RunState
 from allstop.ports import Record
 from allstop.server.shapes import BoardState, InboxCount, Reset
-from allstop.server.telling import auto_view, hold_view
+from allstop.server.telling import auto_view, hold_view, talk_view
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
@@ -66,13 +66,9 @@ class Changes:
         for each in self._news("hold", "", hold_view(self._watcher.helm)):
             yield each
         for run in suspects:
-            if not self._watcher.kind(run):
-                continue
-            for each in self._news("run", run, await self._watcher.view(run)):
-                yield each
-            auto = auto_view(run, await self._watcher.run(run))
-            for each in self._news("auto", run, auto) if auto else ():
-                yield each
+            if self._watcher.kind(run):
+                async for each in self._of_run(run):
+                    yield each
         if BOARD in suspects and (board := await self._watcher.board()):
             for each in self._of_board(board):
                 yield each
@@ -82,6 +78,16 @@ class Changes:
             self._next_count_at = anyio.current_time() + COUNT_S
             count = InboxCount(count=len(await self._watcher.waiting()))
             for each in self._news("inbox", "", count):
+                yield each
+
+    async def _of_run(self, run: RunId) -> AsyncIterator[Changed]:
+        for each in self._news("run", run, await self._watcher.view(run)):
+            yield each
+        auto = auto_view(run, await self._watcher.run(run))
+        for each in self._news("auto", run, auto) if auto else ():
+            yield each
+        if self._watcher.kind(run) == "room":
+            for each in self._news("talk", run, await talk_view(self._watcher, run)):
                 yield each
 
     def _news(self, kind: str, run: str, value: object) -> Iterator[Changed]:

@@ -28,7 +28,7 @@ LONGEST_LIVE = 20_000
 
 MOST_FLOWS = 1000
 
-_Source: TypeAlias = tuple[RunId, str]  # a run, and the kind of its words
+_Source: TypeAlias = tuple[RunId, str, str]  # a run, the kind of its words, in a room their call
 
 
 class Hub:
@@ -56,9 +56,9 @@ class Hub:
         self._placed += placed
         self._stirred.set()
 
-    def show(self, run: RunId, live: Live) -> None:
+    def show(self, run: RunId, live: Live, call: str = "") -> None:
         """Words in flight: those of one beat are one event."""
-        key = (run, live.kind)
+        key = (run, live.kind, call)
         self._live[key] = (self._live.get(key, "") + live.text)[-LONGEST_LIVE:]
         self._stirred.set()
 
@@ -104,8 +104,8 @@ class Hub:
                 await anyio.lowlevel.checkpoint()
         newest = self.ring.newest
         self.ring.put(
-            fleeting("live", run, LiveText(run=run, kind=kind, text=text), newest)
-            for (run, kind), text in self._shown(live)
+            fleeting("live", run, LiveText(run=run, kind=kind, text=text, call=call), newest)
+            for (run, kind, call), text in self._shown(live)
         )
         views = [each async for each in self._changes.found()]
         self.ring.put(

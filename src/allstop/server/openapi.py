@@ -22,6 +22,7 @@ STREAM: dict[str, Any] = {
     "board": shapes.BoardState,
     "task": TaskView,
     "room": RoomEvent,
+    "talk": shapes.RoomSummary,
     "auto": shapes.AutoView,
     "hold": shapes.HoldView,
     "inbox": shapes.InboxCount,

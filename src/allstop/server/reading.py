@@ -12,18 +12,17 @@ import msgspec
 
 from allstop import __version__
 from allstop.app.checkup import look_at_agents
-from allstop.app.rooms import run_of, thread_of
+from allstop.app.rooms import run_of
 from allstop.core import receipts as all_receipts
 from allstop.core.auto_views import decisions
 from allstop.core.errors import NotFoundError
 from allstop.core.following import FollowedRoom
 from allstop.core.ids import BOARD, HELM, RunId, child_of
-from allstop.core.talking import RoomState, Session, rounds
 from allstop.core.views import lines
 from allstop.ports import Head, Holder, Record
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
-from allstop.server.telling import auto_view, hold_view
+from allstop.server.telling import auto_view, hold_view, talk_view
 
 
 async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
@@ -128,32 +127,8 @@ async def receipts(desk: Desk, given: asked.OneRun) -> shapes.ReceiptList:
 
 async def rooms(desk: Desk, _: asked.Nothing) -> shapes.RoomList:
     found = [head.run for head in reversed(desk.watcher.heads) if head.kind == "room"]
-    return shapes.RoomList(rooms=[await _room(desk, run) for run in found[: asked.PAGE]])
-
-
-async def _room(desk: Desk, run: RunId) -> shapes.RoomSummary:
-    state: RoomState = (await desk.watcher.run(run)).state.pilot
-    return shapes.RoomSummary(
-        thread=thread_of(run) or "",
-        run=await desk.watcher.view(run),
-        session=_session(state.session) if state.session else None,
-        last=state.last,
-    )
-
-
-def _session(session: Session) -> shapes.SessionView:
-    return shapes.SessionView(
-        id=session.spec.id,
-        mode=session.spec.mode.value,
-        goal=session.spec.goal,
-        agents=list(session.agents),
-        speaker=session.speaker,
-        round=session.round,
-        max_rounds=rounds(session.spec),
-        turns=session.turns,
-        tokens=session.tokens,
-        cost_usd=session.cost_microusd / 1e6,
-        waits_for=session.waits_for,
+    return shapes.RoomList(
+        rooms=[await talk_view(desk.watcher, run) for run in found[: asked.PAGE]]
     )
 
 

@@ -27,6 +27,7 @@ from allstop.server.punctual import PunctualProtocol
 from allstop.server.reach import check_reach, listening, terms_of, url_of
 from allstop.server.ring import Ring
 from allstop.server.site import Site
+from allstop.server.speech import Speech
 from allstop.server.upkeep import SettingsKeeper
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
     watcher.tell(hub.hear)
     keeper = SettingsKeeper(house, say)
     async with station(house, say) as driver, anyio.create_task_group() as group:
-        driver.view(hub.show)
+        driver.view(Speech(driver, hub).show)
         for work in (watcher.follow, hub.beat, keeper.keep):
             group.start_soon(work)
         yield Desk(house, driver, watcher, hub, keys, keeper)

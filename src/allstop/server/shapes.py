@@ -142,9 +142,14 @@ class SessionView(_Shape, frozen=True):
     tokens: int
     cost_usd: float
     waits_for: str
+    respect_final: bool
+    seconds: float  # spent in turns that are over
+    began: datetime | None  # the turn under way
 
 
 class RoomSummary(_Shape, frozen=True):
+    """Where a room stands. The stream says it anew, as `talk`, whenever it is another."""
+
     thread: str
     run: RunView
     session: SessionView | None
@@ -237,6 +242,7 @@ class LiveText(_Shape, frozen=True):
     run: RunId
     kind: str
     text: str
+    call: str  # in a room: the call_id of what they answer
 
 
 class Reset(_Shape, frozen=True):
