@@ -12,8 +12,9 @@ DESKTOP = {"width": 1360, "height": 820}
 PHONE = {"width": 390, "height": 800}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """For one module: while Playwright is there, its thread can run no event loop of another's."""
     found = chromium.find()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(

@@ -1,95 +1,297 @@
-"""Rooms in a real browser: begin, read along, say something, end it."""
+"""The page of a room in a real browser: what agents can't do with it, and what breaks nothing. R19."""
 
 import re
+from urllib.parse import quote
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from people import at_home
-from scenes import Scene
+from browser.conftest import PHONE
+from control_rooms import ControlRoom
+from parlours import STOPPED, says, to
+from salons import Salon
 
-ENVELOPE = '{{"message": "{}", "handoff": {{"to": "{}", "task": "Go on."}}{}}}'
-SLOW = "[[turn]]\nsteps = [{{ sleep = {} }}, {{ say = '{}' }}, {{ use = {{ input = 900, output = 100 }} }}]\n"
-PAYLOAD = "<img src=x onerror=alert(1)> [here](javascript:alert(2)) **bold**\\u202e"
+THINKS = "{ sleep = 0.3 }, "
+FOREVER = "{ sleep = 600 }, "
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    "[click](javascript:document.title='owned') <b>raw</b> \x1b[31mred\x1b[0m\x1b]0;owned\x07"
+    "\x1b[2J safe\u202eesrever"
+)
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("room")))
-    scene.prepare()
-    person = scene.person
-    turns = [ENVELOPE.format(PAYLOAD, "claude", "")] + [
-        ENVELOPE.format(f"Line {n} of gpt.", "claude", ', "final": true' if n == 3 else "")
-        for n in range(2, 30)
-    ]
-    person.write("gpt.toml", "".join(SLOW.format(0.2, turn) for turn in turns))
-    person.write(
-        "claude.toml",
-        "".join(SLOW.format(0.2, ENVELOPE.format(f"Line {n}.", "gpt", "")) for n in range(1, 30)),
+@pytest.fixture
+def salon(tmp_path, browser):
+    salon = Salon(tmp_path, browser)
+    yield salon
+    salon.close()
+
+
+def talking(salon, **more):
+    """Two who go on and on, each after a moment."""
+    return salon.opens_with(
+        gpt=[THINKS + says("a line", **to("claude", "Go on."))],
+        claude=[THINKS + says("another line", **to("gpt", "Go on."))],
+        **more,
     )
-    person.allstop("trust", "--yes")
-    scene.open()
-    yield scene
-    person.close()
 
 
-def begin(page, goal, mode, **more):
-    page.get_by_role("radio", name=mode).check()
-    if "max_rounds" in more:
-        page.get_by_label("max_rounds").fill(more["max_rounds"])
-    page.get_by_label("The goal").fill(goal)
-    page.get_by_role("button", name="Begin").click()
+def test_what_agents_write_can_do_nothing(salon):
+    """R19: Markdown is rendered safely; nothing of a terminal's commands is left."""
+    salon.opens_with(
+        gpt=[says(HOSTILE, **to("claude", HOSTILE))], claude=[says("**bold**", final=True)]
+    )
+    tab = salon.tab()
+
+    tab.begin(HOSTILE.replace("\x1b", ""), "Collaborate")
+
+    tab.ends()
+    message = tab.messages.nth(1)
+    expect(message).to_contain_text("<img src=x onerror=")
+    expect(message).to_contain_text("red")
+    expect(message).to_contain_text("⟨U+202E⟩")
+    expect(tab.messages.nth(2).locator("strong")).to_have_text("bold")
+    expect(tab.page.locator(".page img, .page script, .markdown b")).to_have_count(0)
+    expect(tab.log.get_by_role("link")).to_have_count(0)
+    assert "\x1b" not in tab.page.content()
+    assert tab.page.title() == "Rooms · allstop"
 
 
-def test_r19_collaborate_counts_up_and_ends_at_max_rounds(visit):
-    page = visit().page("rooms/bounded")
-    expect(page.get_by_role("radio")).to_have_count(3)
+def test_a_thread_with_a_hostile_name_is_only_a_name(salon):
+    """What stands in an address is shown as text, and refused in words."""
+    talking(salon)
+    name = "<img src=x onerror=alert(1)>"
+    visit = salon.visit()
+    page = visit.page(f"rooms/{quote(name, safe='')}")
 
-    begin(page, "Write a slogan.", "Collaborate", max_rounds="2")
-
-    talk = page.get_by_role("log", name="What was said")
-    expect(talk).to_contain_text("Write a slogan.")
-    expect(page.get_by_text("Collab: 2/2")).to_be_visible()
-    expect(talk.get_by_role("article")).to_have_count(3)
-    expect(page.get_by_text(re.compile(r"2\.0k tokens"))).to_be_visible()
-
-
-def test_r19_what_agents_write_is_shown_and_can_do_nothing(visit):
-    """Raw HTML is text, a script is no link, and letters that hide others are visible."""
-    here = visit()
-    page = here.page("rooms/hostile")
-    alerts = []
-    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
-
-    begin(page, "Say something nasty.", "Collaborate", max_rounds="1")
-
-    said = page.get_by_role("article").filter(has_text="gpt")
-    expect(said).to_contain_text("<img src=x onerror=alert(1)> here bold⟨U+202E⟩")
-    expect(said.locator("strong")).to_have_text("bold")
-    expect(said.locator("img, a")).to_have_count(0)
-    assert alerts == []
-
-
-def test_r19_stop_ends_a_collaboration_and_says_so(visit):
-    page = visit().page("rooms/cancelled")
-    begin(page, "Go on for long.", "Collaborate", max_rounds="25")
-    expect(page.get_by_text(re.compile(r"Collab: [1-9]\d*/25"))).to_be_visible()
-
-    page.get_by_role("button", name="Stop", exact=True).click()
-
-    expect(page.get_by_text("Collaboration canceled by user.")).to_be_visible()
-    expect(page.get_by_label("The goal")).to_be_visible()
-
-
-def test_r19_autopilot_shows_its_turn_the_suggestion_and_ends_by_allstop(visit):
-    page = visit().page("rooms/endless")
-    begin(page, "Never end.", "Autopilot")
-
-    expect(page.get_by_text(re.compile(r"Autopilot: running \(turn \d+\)"))).to_be_visible()
-    suggestion = "Agent suggests finish — press ALLSTOP to end or let them continue."
-    expect(page.get_by_role("log").get_by_text(suggestion)).to_be_visible()
-    page.get_by_label("Say something").fill("Allstop")
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.get_by_label("Goal").fill("Talk.")
     page.keyboard.press("Enter")
 
-    expect(page.get_by_label("The goal")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Autopilot: ended"))).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("is no name for a thread")
+    expect(page.get_by_role("alert")).to_contain_text("letters, digits, dots")
+    expect(page.get_by_label("Goal")).to_have_value("Talk.")
+    expect(page.locator(".page img")).to_have_count(0)
+    visit.complaints = [said for said in visit.complaints if "status of 4" not in said]
+
+
+def test_two_tabs_see_the_same(salon):
+    """U1: whoever looks, sees the same session, and can stop it."""
+    one = talking(salon).tab()
+    two = salon.tab()
+
+    one.begin("Talk.", "Autopilot")
+    two.shows("another line")
+    two.allstop.click()
+
+    for tab in (one, two):
+        tab.shows(STOPPED)
+        expect(tab.chip).to_have_count(0)
+    assert one.ends() == two.ends()
+    assert one.log.inner_text() == two.log.inner_text()
+
+
+def reopened(salon):
+    """The control room, at the same address."""
+    salon.room = ControlRoom(salon.person, "--port", str(salon.room.port))
+
+
+def test_a_stream_that_was_cut_shows_everything_once(salon):
+    """R19: what was said meanwhile is there after it, in order, and nothing twice."""
+    salon.opens_with(
+        gpt=[says("a line", **to("claude", "Go on."))], claude=[says("the end", final=True)]
+    )
+    tab = salon.tab()
+    tab.begin("First.", "Collaborate")
+    tab.ends()
+
+    salon.room.kill()
+    salon.person.allstop("room", "Second.")
+    reopened(salon)
+    tab.shows("Second.", within_s=30)
+    expect(tab.page.get_by_role("button", name="Start")).to_be_visible()
+    tab.begin("Third.", "Collaborate")
+
+    expect(tab.messages).to_have_count(9)
+    said = [
+        (message.locator(".head b").inner_text(), message.locator(".markdown").inner_text())
+        for message in tab.messages.all()
+    ]
+    session = [("gpt", "a line"), ("claude", "the end")]
+    assert said == [
+        *(("you", "First."), *session),
+        *(("you", "Second."), *session),
+        *(("you", "Third."), *session),
+    ]
+
+
+def test_r18_an_interrupted_session_says_so_and_can_be_resumed(salon):
+    """R18: the process was killed in the second turn; it goes on there."""
+    salon.opens_with(
+        gpt=[says("a line", **to("claude", "Go on."))],
+        claude=[FOREVER + says("too late", final=True)],
+    )
+    tab = salon.tab()
+    tab.begin("Talk.", "Collaborate")
+    expect(tab.chip).to_have_text("Collab: 1/6")
+
+    salon.room.kill()
+    salon.person.scripts(claude=[says("here I am", final=True)], gpt=[says("unused")])
+    reopened(salon)
+    expect(tab.banner).to_contain_text("Interrupted at turn 2", timeout=30_000)
+    tab.page.get_by_role("button", name="Resume", exact=True).click()
+
+    assert tab.ends() == [("gpt", "a line"), ("claude", "here I am")]
+    expect(tab.banner).to_have_count(0)
+
+
+def test_r17_an_agent_that_fails_is_a_notice_with_the_reason(salon):
+    failing = '{ fail = "bad_request", message = "the model refused the request" }'
+    salon.opens_with(gpt=[failing], claude=[says("unused")])
+    tab = salon.tab()
+
+    tab.begin("Talk.", "Collaborate")
+
+    assert tab.ends() == []
+    tab.shows("the model refused the request")
+    expect(tab.summary).to_contain_text("agent failed")
+
+
+def test_a_start_that_is_refused_says_why_and_keeps_the_words(salon):
+    """A room needs two; and the words are not lost."""
+    visit = talking(salon).visit()
+    page = visit.page("rooms")
+    page.get_by_role("checkbox", name="claude").uncheck()
+
+    page.get_by_label("Goal").fill("Talk.")
+    page.get_by_role("button", name="Start").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("a room needs 2 agents")
+    expect(page.get_by_role("alert")).to_contain_text("configured: gpt, claude")
+    expect(page.get_by_label("Goal")).to_have_value("Talk.")
+    visit.complaints = [said for said in visit.complaints if "status of 4" not in said]
+
+
+def test_u4_without_agents_it_says_what_to_do(salon):
+    page = salon.opens_with().visit().page("rooms")
+
+    expect(page.get_by_text("There are no agents yet.")).to_be_visible()
+    expect(page.get_by_text("[agents.gpt]")).to_be_visible()
+    expect(page.get_by_role("textbox")).to_have_count(0)
+
+
+def test_u5_a_session_is_begun_and_stopped_with_keys_alone(salon):
+    """R19, U5: no mouse; and the words in flight are not read out, finished messages are."""
+    tab = talking(salon).tab()
+    page = tab.page
+    goal = page.get_by_label("Goal")
+    for _ in range(40):
+        if goal.evaluate("it => it === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    expect(goal).to_be_focused()
+
+    page.keyboard.type("Talk.")
+    page.keyboard.press("Enter")
+    tab.shows("another line")
+    expect(tab.live).to_have_attribute("aria-live", "off")
+    expect(tab.log.locator(".live")).to_have_count(0)
+    page.keyboard.press("Control+.")
+
+    tab.shows(STOPPED)
+
+
+def test_u3_nothing_jumps_while_somebody_reads(salon):
+    """U3: who has scrolled up stays there; a button goes back to the newest."""
+    salon.opens_with(
+        gpt=[THINKS + says("a long line\n\n" * 30, **to("claude", "Go on."))],
+        claude=[THINKS + says("another line", **to("gpt", "Go on."))],
+    )
+    tab = salon.tab()
+    box = tab.page.get_by_role("region", name="Transcript")
+    tab.begin("Talk.", "Autopilot")
+    expect(tab.messages.nth(3)).to_be_attached()
+    bottom = "it => it.scrollHeight - it.scrollTop - it.clientHeight"
+    assert box.evaluate(bottom) < 40
+
+    box.hover()
+    tab.page.mouse.wheel(0, -300)
+    expect(tab.page.get_by_role("button", name="↓ Newest")).to_be_visible()
+    before = box.evaluate("it => it.scrollTop")
+    expect(tab.messages.nth(tab.messages.count() + 3)).to_be_attached()
+
+    assert box.evaluate("it => it.scrollTop") == before
+    tab.page.get_by_role("button", name="↓ Newest").click()
+    assert box.evaluate(bottom) < 40
+    tab.allstop.click()
+    tab.shows(STOPPED)
+
+
+def test_threads_are_listed_and_a_new_one_is_begun_by_its_name(salon):
+    """R20."""
+    tab = talking(salon).tab()
+    tab.begin("Talk.", "Collaborate", max_rounds=1)
+    tab.ends()
+    threads = tab.page.get_by_role("navigation", name="Threads")
+    expect(threads.get_by_role("link", name="default")).to_contain_text("cap reached")
+
+    tab.page.get_by_role("button", name="New thread").click()
+    tab.page.keyboard.type("ideas")
+    tab.page.keyboard.press("Enter")
+
+    expect(tab.page.get_by_role("heading", level=1)).to_have_text("ideas")
+    tab.page.get_by_text("Nothing has been said here yet.").wait_for()
+    tab.begin("@claude Hello?", "Single")
+    expect(threads.get_by_role("link", name=re.compile("ideas"))).to_contain_text("Single")
+    assert tab.ends()[0] == ("claude", "another line")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u5_axe_finds_nothing_wrong_with_a_room_at_any_time(theme, salon):
+    salon.opens_with(
+        gpt=[THINKS + says("| a | b |\n| - | - |\n| `1` | **2** |", final=True, **to("claude"))],
+        claude=[FOREVER + says("never")],
+    )
+    tab = salon.tab(color_scheme=theme)
+    found = {"empty": _violations(tab.page)}
+    tab.begin("Talk.", "Autopilot")
+    expect(tab.banner).to_be_visible()
+    found["running"] = _violations(tab.page)
+    tab.allstop.click()
+    tab.ends()
+    found["ended"] = _violations(tab.page)
+
+    assert found == {"empty": [], "running": [], "ended": []}
+
+
+def _violations(page):
+    page.wait_for_timeout(300)
+    rules = Axe().run(page).response["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in rules]
+
+
+def test_u5_a_room_fits_a_phone_at_any_time(salon):
+    """R19, U5: also with words that have no end, and the brakes are in sight."""
+    salon.opens_with(
+        gpt=[says("x" * 500 + "\n\n```\n" + "y" * 500 + "\n```", final=True, **to("claude"))],
+        claude=[FOREVER + says("never")],
+    )
+    tab = salon.tab("a" * 64, viewport=PHONE, is_mobile=True, has_touch=True)
+    widths = [_width(tab.page)]
+    tab.begin("z" * 300, "Autopilot")
+    expect(tab.banner).to_be_visible()
+    widths.append(_width(tab.page))
+    expect(tab.allstop).to_be_in_viewport()
+    expect(tab.page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()
+    tab.allstop.tap()
+    tab.ends()
+    widths.append(_width(tab.page))
+
+    assert widths == [PHONE["width"]] * 3
+
+
+def _width(page):
+    page.wait_for_timeout(300)
+    return page.evaluate("document.documentElement.scrollWidth")

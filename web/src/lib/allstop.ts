@@ -10,11 +10,15 @@ const RETRY = { first_ms: 150, most_ms: 2_000 }
 const PATIENCE_MS = 4_000
 
 /** Ends when the server has acknowledged it. A tab that is closed meanwhile still sends it. */
-export async function stopEverything(tell: (stop: Stop) => void, url: string): Promise<void> {
+export async function stopEverything(
+  tell: (stop: Stop) => void,
+  url: string,
+  body: object = {},
+): Promise<void> {
   const began = performance.now()
   for (let tries = 1; ; tries++) {
     tell({ is: 'stopping', tries })
-    const stopped = await once(url)
+    const stopped = await once(url, JSON.stringify(body))
     if (stopped) {
       const took_ms = stopped.receipt?.took_ms ?? performance.now() - began
       return tell({ is: 'stopped', took_ms })
@@ -23,12 +27,12 @@ export async function stopEverything(tell: (stop: Stop) => void, url: string): P
   }
 }
 
-async function once(url: string): Promise<Partial<Stopped> | undefined> {
+async function once(url: string, body: string): Promise<Partial<Stopped> | undefined> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: '{}',
+      body,
       keepalive: true,
       signal: AbortSignal.timeout(PATIENCE_MS),
     })

@@ -1,6 +1,7 @@
 // What a batch of messages changes, gathered so that a page does each thing once a frame.
 
-import type { AutoView, HoldView, LiveText, LogLine, RoomEvent, RunView, TaskView } from './wire'
+import type { AutoView, HoldView, LiveText, LogLine } from './wire'
+import type { RoomEvent, RoomSummary, RunView, TaskView } from './wire'
 import type { Message } from './sse'
 
 export interface News {
@@ -12,6 +13,7 @@ export interface News {
   logs: Map<string, LogLine[]>
   live: Map<string, LiveText[]>
   rooms: Map<string, RoomEvent[]>
+  talks: Map<string, RoomSummary>
   hold: HoldView | undefined
   inbox: number | undefined
 }
@@ -25,6 +27,7 @@ export function nothing(): News {
     logs: new Map(),
     live: new Map(),
     rooms: new Map(),
+    talks: new Map(),
     hold: undefined,
     inbox: undefined,
   }
@@ -45,6 +48,8 @@ function add(news: News, { kind, data }: Message): void {
       return append(news.live, 'run', data)
     case 'room':
       return append(news.rooms, 'thread', data)
+    case 'talk':
+      return put(news.talks, 'thread', data)
     case 'task':
       return put(news.tasks, 'id', data)
     case 'run':

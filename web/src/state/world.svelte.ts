@@ -8,16 +8,9 @@ import { logOf } from '../lib/records'
 import { Ring } from '../lib/ring'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
-import type { AutoView, BoardPage, Health, HoldView, Inbox, LogLine } from '../lib/wire'
-import type {
-  RecordList,
-  RoomEvent,
-  RunDetail,
-  RunList,
-  RunView,
-  TaskView,
-  Waiting,
-} from '../lib/wire'
+import type { AutoView, BoardPage, Health, HoldView, Inbox, LiveText } from '../lib/wire'
+import type { LogLine, RecordList, RoomEvent, RoomList, RoomSummary } from '../lib/wire'
+import type { RunDetail, RunList, RunView, TaskView, Waiting } from '../lib/wire'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
@@ -67,6 +60,9 @@ export class Live {
   }
 }
 
+/** Hears a room: what was said in it, and the words that are just being said. */
+export type Ear = (events: readonly RoomEvent[], live: readonly LiveText[]) => void
+
 class World {
   health = $state.raw<Health>()
   hold = $state.raw<HoldView>()
@@ -87,10 +83,14 @@ class World {
   #autos = new Map<string, AutoView>()
   #logs = new Map<string, Log>()
   #live = new Map<string, Live>()
-  #rooms = new Map<string, (events: RoomEvent[]) => void>()
+  #ears = new Map<string, Ear>()
+  #talks = new Map<string, RoomSummary>()
   #taskVersion = $state(0)
   #runVersion = $state(0)
   #autoVersion = $state(0)
+  #talkVersion = $state(0)
+  /** How often everything was fetched: what a page fetched for itself is then too old as well. */
+  loads = $state(0)
 
   #bus: Bus | undefined
   #waiting: Message[] = []
@@ -101,6 +101,7 @@ class World {
   tasks = $derived.by(() => (this.#taskVersion, [...this.#tasks.values()]))
   runs = $derived.by(() => (this.#runVersion, [...this.#runs.values()]))
   autos = $derived.by(() => (this.#autoVersion, [...this.#autos.values()]))
+  talks = $derived.by(() => (this.#talkVersion, [...this.#talks.values()]))
 
   task(id: string): TaskView | undefined {
     return (this.#taskVersion, this.#tasks.get(id))
@@ -122,10 +123,21 @@ class World {
     return entry(this.#live, run, () => new Live())
   }
 
-  /** Hear what is said in a room, until the function that comes back is called. */
-  listen(thread: string, hear: (events: RoomEvent[]) => void): () => void {
-    this.#rooms.set(thread, hear)
-    return () => this.#rooms.delete(thread)
+  /** Where a room stands. */
+  talk(thread: string): RoomSummary | undefined {
+    return (this.#talkVersion, this.#talks.get(thread))
+  }
+
+  /** Hear a room, until the function that comes back is called. */
+  listen(thread: string, ear: Ear): () => void {
+    this.#ears.set(thread, ear)
+    return () => this.#ears.delete(thread)
+  }
+
+  async loadTalks(): Promise<void> {
+    const { rooms } = await get<RoomList>('/rooms')
+    this.#talks = new Map(rooms.map((room) => [room.thread, room]))
+    this.#talkVersion++
   }
 
   begin(): () => void {
@@ -165,6 +177,7 @@ class World {
       this.#runVersion++
       this.trouble = undefined
       this.isLoaded = true
+      this.loads++
       if (board.tasks.length) void this.#recall().catch(() => undefined) // it is a mere courtesy
     } catch (error) {
       this.trouble = error as Error
@@ -241,7 +254,10 @@ class World {
       const live = this.live(run)
       for (const { kind, text } of said) live.say(kind, text)
     }
-    for (const [thread, events] of news.rooms) this.#rooms.get(thread)?.(events)
+    for (const [thread, talk] of news.talks) this.#talks.set(thread, talk)
+    if (news.talks.size) this.#talkVersion++
+    for (const [thread, ear] of this.#ears)
+      ear(news.rooms.get(thread) ?? [], news.live.get(`room:${thread}`) ?? [])
     if (news.hold) this.hold = news.hold
     if (news.inbox !== undefined) void this.inboxChanged()
     if (news.reset) void this.load()

@@ -1,0 +1,81 @@
+// One thread of a room: what was said in it, and what is just being said.
+
+import { get, part } from '../lib/api'
+import { hear, joined, SILENCE, type Talk } from '../lib/talk'
+import type { LiveText, RoomEvent, RoomEvents } from '../lib/wire'
+import { world } from './world.svelte'
+
+export class Room {
+  talk = $state.raw<Talk>(SILENCE)
+  isLoaded = $state(false)
+  trouble = $state.raw<Error>()
+  /** Words in flight, by their call. A call may be heard of before it is known, or after its end. */
+  #words = $state.raw(new Map<string, string>())
+  #events: readonly RoomEvent[] = []
+  /** Everything up to this record was fetched. */
+  #fetched = 0
+  /** The call that was under way when this page came: its first words were missed. */
+  #joinedAt = ''
+
+  words = $derived(this.talk.call ? (this.#words.get(this.talk.call.id) ?? '') : '')
+  isPartial = $derived(this.talk.call?.id === this.#joinedAt)
+
+  constructor(readonly thread: string) {}
+
+  get run(): string {
+    return `room:${this.thread}`
+  }
+
+  listen(): () => void {
+    return world.listen(this.thread, (events, live) => {
+      if (events.length) this.#hear(events)
+      if (live.length) this.#say(live)
+    })
+  }
+
+  /** Fetch what was said; what the stream says meanwhile comes after it. */
+  async load(): Promise<void> {
+    try {
+      const history = await whole(this.thread)
+      const isFirst = !this.isLoaded
+      this.#events = joined(history, this.#events)
+      this.#fetched = history.at(-1)?.seq ?? 0
+      this.talk = hear(SILENCE, this.#events)
+      if (isFirst) this.#joinedAt = this.talk.call?.id ?? ''
+      this.trouble = undefined
+      this.isLoaded = true
+    } catch (error) {
+      this.trouble = error as Error
+    }
+  }
+
+  #hear(events: readonly RoomEvent[]): void {
+    const news = events.filter(({ seq }) => seq > this.#fetched)
+    this.#events = [...this.#events, ...news]
+    if (this.isLoaded) this.talk = hear(this.talk, news)
+    const over = new Set(news.filter(({ type }) => type === 'agent_response').map(callOf))
+    if (over.size) this.#words = new Map([...this.#words].filter(([call]) => !over.has(call)))
+  }
+
+  #say(live: readonly LiveText[]): void {
+    const words = new Map(this.#words)
+    for (const { call, kind, text } of live)
+      if (kind === 'text') words.set(call, (words.get(call) ?? '') + text)
+    this.#words = words
+  }
+}
+
+function callOf({ call_id }: RoomEvent): string {
+  return call_id
+}
+
+async function whole(thread: string): Promise<RoomEvent[]> {
+  if (!world.talk(thread)) return [] // nobody has spoken there yet
+  const events: RoomEvent[] = []
+  for (let after = 0; ;) {
+    const page = await get<RoomEvents>(`/rooms/${part(thread)}/events?after=${after}`)
+    events.push(...page.events)
+    after = page.events.at(-1)?.seq ?? after
+    if (!page.more) return events
+  }
+}
