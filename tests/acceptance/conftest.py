@@ -1,11 +1,14 @@
 """GPT and Claude, each by its own SDK, in a room with a person."""
 
+import re
 from contextlib import asynccontextmanager
 
 import pytest
 
 from allstop.testing.model_server import model_server
+from browser.conftest import browser  # noqa: F401 - a fixture
 from parlours import models, served, sitting, talker
+from salons import Salon
 
 
 @pytest.fixture
@@ -53,3 +56,26 @@ def serve(person):
 
         yield begin
         person.close()
+
+
+@pytest.fixture(scope="module")
+def shared_salon(tmp_path_factory, browser):  # noqa: F811
+    salon = Salon(tmp_path_factory.mktemp("salon"), browser)
+    yield salon
+    salon.close()
+
+
+@pytest.fixture
+def salon(shared_salon, request):
+    """The same as a page in a real browser; each test has a thread of its own."""
+    shared_salon.thread = re.sub(r"\W+", "-", request.node.name)[-60:].strip("-_")
+    yield shared_salon
+    shared_salon.leave()
+
+
+@pytest.fixture
+def own_salon(tmp_path, browser):  # noqa: F811
+    """For a test with settings of its own."""
+    salon = Salon(tmp_path, browser)
+    yield salon
+    salon.close()
