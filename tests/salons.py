@@ -143,7 +143,7 @@ class Tab:
 
     def ends(self):
         """What it came to, once it has."""
-        expect(self.summary).to_have_count(1)
+        expect(self.summary).to_have_count(1, timeout=60_000)
         return self.spoken()
 
     def spoken(self):

@@ -52,9 +52,11 @@ export class Room {
   #hear(events: readonly RoomEvent[]): void {
     const news = events.filter(({ seq }) => seq > this.#fetched)
     this.#events = [...this.#events, ...news]
-    if (this.isLoaded) this.talk = hear(this.talk, news)
-    const over = new Set(news.filter(({ type }) => type === 'agent_response').map(callOf))
-    if (over.size) this.#words = new Map([...this.#words].filter(([call]) => !over.has(call)))
+    if (!this.isLoaded) return
+    this.talk = hear(this.talk, news)
+    const { call } = this.talk
+    if (news.some(({ type }) => type === 'agent_call'))
+      this.#words = new Map([...this.#words].filter(([id]) => id === call?.id))
   }
 
   #say(live: readonly LiveText[]): void {
@@ -63,10 +65,6 @@ export class Room {
       if (kind === 'text') words.set(call, (words.get(call) ?? '') + text)
     this.#words = words
   }
-}
-
-function callOf({ call_id }: RoomEvent): string {
-  return call_id
 }
 
 async function whole(thread: string): Promise<RoomEvent[]> {
