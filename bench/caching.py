@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from allstop.core.moves import Lifetime, Part, Talk, Usage
+from allstop.core.moves import Usage
+from allstop.core.prompting import Lifetime, Part, Talk
 from allstop.core.talk import Seat
 from allstop.core.window import FORGETFUL, Memory, Policy, WindowSpec
 from table import Table, envelope

@@ -30,7 +30,8 @@ from allstop.app import board, boarding, equipping, work
 from allstop.app.house import House
 from allstop.core.events import MoveEnded, MoveStarted
 from allstop.core.ids import BOARD
-from allstop.core.moves import Failed, Spawn, prompt
+from allstop.core.moves import Failed, Spawn
+from allstop.core.prompting import prompt
 from allstop.core.tasks import NewTask, Status
 from allstop.ports import Live, Turn
 from common import (

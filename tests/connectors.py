@@ -8,7 +8,7 @@ from allstop.adapters.agents.openai import ollama_agent, openai_agent
 from allstop.adapters.agents.prices import Tariff
 from allstop.adapters.clock import SystemClock
 from allstop.core.ids import RunId
-from allstop.core.moves import Lifetime, Part, Talk, prompt_of
+from allstop.core.prompting import Lifetime, Part, Talk, prompt_of
 from allstop.ports import Turn
 from allstop.testing.model_server import Protocol
 

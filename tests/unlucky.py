@@ -6,14 +6,7 @@ from allstop.adapters.journals.memory import MemoryJournal
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
-from allstop.core.moves import (
-    CheckResult,
-    Delivered,
-    Failed,
-    FailureKind,
-    Integrated,
-    Landed,
-)
+from allstop.core.moves import CheckResult, Delivered, Failed, FailureKind, Integrated, Landed
 from allstop.ports import Entry, StoreFullError
 from allstop.testing.clock import LoopClock
 from world import PaperWorkspaces

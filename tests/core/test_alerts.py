@@ -35,8 +35,8 @@ from allstop.core.moves import (
     TakeTurn,
     TurnDone,
     Usage,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from allstop.core.specs import BoardSpec
 from allstop.core.talk import TalkMode
 from allstop.core.tasks import NewTask, Status

@@ -9,7 +9,8 @@ from allstop.core import events as all_events
 from allstop.core.commands import Command
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted
 from allstop.core.ids import HELM, child_of, root_of
-from allstop.core.moves import Prompt, Result, TakeTurn, Work, on_record, prompt
+from allstop.core.moves import Result, TakeTurn, Work, on_record
+from allstop.core.prompting import Prompt, prompt
 from histories import EVENTS, NOW, some
 
 KINDS = sorted(Event.__args__, key=lambda kind: kind.__name__)

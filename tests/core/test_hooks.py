@@ -20,7 +20,8 @@ from allstop.core.hooks import (
     variables,
 )
 from allstop.core.ids import BOARD, MoveId, child_of
-from allstop.core.moves import Outcome, Spawn, TakeTurn, prompt
+from allstop.core.moves import Outcome, Spawn, TakeTurn
+from allstop.core.prompting import prompt
 from allstop.core.tasks import Attempt, Status, Task
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)

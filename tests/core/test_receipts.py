@@ -14,12 +14,12 @@ from allstop.core.moves import (
     Finish,
     OpenWorkspace,
     Outcome,
-    Prompt,
     RunChecks,
     TakeTurn,
     TurnDone,
     WorkspaceOpen,
 )
+from allstop.core.prompting import Prompt
 from allstop.core.receipts import differences, receipts
 from histories import NOW, histories
 from scenarios import SCENARIOS

@@ -34,8 +34,8 @@ from allstop.core.moves import (
     TurnDone,
     Usage,
     Wait,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from allstop.core.run import Brief
 from histories import NOW, RESULTS, histories, many_events, opening, some
 from scenarios import SCENARIOS

@@ -48,8 +48,8 @@ from allstop.core.moves import (
     Usage,
     Wait,
     WorkspaceOpen,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from histories import EVENTS, NOW, RESULTS, histories, some
 from scenarios import SCENARIOS
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core import window as windows
-from allstop.core.moves import Lifetime, part
+from allstop.core.prompting import Lifetime, part
 from allstop.core.window import Memory, Policy, Window, WindowSpec
 
 TEXTS = st.lists(st.text(alphabet="ab ", min_size=0, max_size=3000), max_size=60)

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from allstop.core import helm, run
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Hold
-from allstop.core.moves import Outcome, TakeTurn, prompt
+from allstop.core.moves import Outcome, TakeTurn
+from allstop.core.prompting import prompt
 from allstop.core.receipts import differences
 from allstop.core.tasks import Status
 from allstop.core.views import lines

@@ -20,8 +20,8 @@ from allstop.core.moves import (
     TakeTurn,
     TurnDone,
     Wait,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from allstop.engines.saying import say
 from allstop.loop.steps import Parked
 from allstop.ports import HeldError, Live, StoreFullError

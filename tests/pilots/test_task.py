@@ -27,8 +27,8 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from allstop.core.replies import Said, Signal
 from allstop.pilots.task import AGAIN, TaskPilot
 from flight import Flight

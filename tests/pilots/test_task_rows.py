@@ -21,8 +21,8 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    prompt,
 )
+from allstop.core.prompting import prompt
 from allstop.pilots.task import TaskPilot
 from flight import Flight
 

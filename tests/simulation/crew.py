@@ -5,14 +5,7 @@ from datetime import timedelta
 import anyio
 
 from allstop.core.approvals import Ask
-from allstop.core.moves import (
-    CheckResult,
-    Failed,
-    FailureKind,
-    Item,
-    TurnDone,
-    Usage,
-)
+from allstop.core.moves import CheckResult, Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Abilities
 from allstop.testing.clock import LoopClock
 from simulation.auditor import rule

@@ -20,8 +20,9 @@ from allstop.app.token_caps import token_budgets
 from allstop.core.approvals import NOBODY
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone, prompt
+from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone
 from allstop.core.plain import ending
+from allstop.core.prompting import prompt
 from allstop.ports import Box, Launcher, Live, Turn
 from allstop.settings import roster
 from allstop.settings.model import Agent, Driver

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from allstop.core.approvals import Ask, Question, answered
-from allstop.core.moves import Part, Talk
 from allstop.core.plain import ending, one_line
+from allstop.core.prompting import Part, Talk
 
 ADVISER = """\
 A coding agent works by itself towards a goal, and one of its tools asks questions. Answer them as

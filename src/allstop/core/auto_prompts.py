@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allstop.core.auto import AutoSpec, Decision, History, ModelDecision, TurnSummary
-from allstop.core.moves import CheckResult, Finding, Part, Talk
+from allstop.core.moves import CheckResult, Finding
 from allstop.core.plain import ending
+from allstop.core.prompting import Part, Talk
 from allstop.core.prompts import CAPPED as CAPPED
 from allstop.core.prompts import SIGNALS, failed_gate
 from allstop.core.signatures import schema_of

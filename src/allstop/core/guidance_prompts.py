@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from allstop.core.auto import AutoState, TurnSummary
 from allstop.core.guidance import SIGNATURES, Guide
-from allstop.core.moves import Part, Surveyed, Talk
+from allstop.core.moves import Surveyed
 from allstop.core.plain import ending
+from allstop.core.prompting import Part, Talk
 from allstop.core.signatures import schema_of
 
 GUIDE = """\

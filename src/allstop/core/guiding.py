@@ -8,8 +8,9 @@ from allstop.core import guidance
 from allstop.core import guidance_prompts as prompts
 from allstop.core.auto import Action, AutoState, Decision
 from allstop.core.guidance import SIGNATURES, Answer, Guide, Stage
-from allstop.core.moves import OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone, prompt_of
+from allstop.core.moves import OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
 from allstop.core.plain import one_line
+from allstop.core.prompting import prompt_of
 from allstop.core.signatures import read
 
 GUIDANCE_S = 120.0

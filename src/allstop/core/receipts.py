@@ -14,16 +14,7 @@ from allstop.core import brakes, run
 from allstop.core.brakes import Tally
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId
-from allstop.core.moves import (
-    Failed,
-    Finish,
-    Move,
-    OpenWorkspace,
-    Result,
-    Wait,
-    Work,
-    on_record,
-)
+from allstop.core.moves import Failed, Finish, Move, OpenWorkspace, Result, Wait, Work, on_record
 from allstop.core.run import Pilot, RunState
 
 S = TypeVar("S")

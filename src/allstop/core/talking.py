@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from allstop.core.circles import REMEMBERED, fingerprint, in_circles
 from allstop.core.envelopes import Reply
 from allstop.core.ids import AgentName
-from allstop.core.moves import Part, Usage
+from allstop.core.moves import Usage
+from allstop.core.prompting import Part
 from allstop.core.talk import (
     CANCELED,
     RUNNING,

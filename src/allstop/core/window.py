@@ -15,7 +15,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.moves import Lifetime, Part, part
+from allstop.core.prompting import Lifetime, Part, part
 
 CHARS_A_TOKEN = 4.0
 """The first guess; what providers report corrects it."""

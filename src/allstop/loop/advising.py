@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from allstop.core.advice import Advice, question_talk, read_advice
 from allstop.core.approvals import NOBODY, Answer, Ask, Leave, words
 from allstop.core.ids import RunId
-from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage, prompt_of
+from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
 from allstop.core.plain import one_line
+from allstop.core.prompting import prompt_of
 from allstop.ports import Agent, Live, Turn
 
 if TYPE_CHECKING:

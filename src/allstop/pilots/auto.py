@@ -51,10 +51,9 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    prompt,
-    prompt_of,
 )
 from allstop.core.plain import ending, one_line
+from allstop.core.prompting import prompt, prompt_of
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec

@@ -14,22 +14,9 @@ from allstop.core.commands import Abort, Allstop, Interrupt, Say, StartSession
 from allstop.core.envelopes import Reply, envelope_schema, read_envelope
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
 from allstop.core.ids import AgentName
-from allstop.core.moves import (
-    LIMITED,
-    OURS,
-    Failed,
-    FailureKind,
-    Lifetime,
-    Move,
-    Part,
-    TakeTurn,
-    Talk,
-    TurnDone,
-    Wait,
-    part,
-    prompt_of,
-)
+from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
 from allstop.core.plain import one_line
+from allstop.core.prompting import Lifetime, Part, Talk, part, prompt_of
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.talk import (

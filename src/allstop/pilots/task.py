@@ -33,9 +33,9 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    prompt,
 )
 from allstop.core.plain import one_line
+from allstop.core.prompting import prompt
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at
 from allstop.core.roster import Roster

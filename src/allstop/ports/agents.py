@@ -10,12 +10,8 @@ from msgspec import Struct
 
 from allstop.core.approvals import Answer, Ask
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import (
-    Failed,
-    Item,
-    Prompt,
-    TurnDone,
-)
+from allstop.core.moves import Failed, Item, TurnDone
+from allstop.core.prompting import Prompt
 from allstop.ports.programs import Box
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.ids import RunId
-from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone, prompt
+from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone
+from allstop.core.prompting import prompt
 from allstop.ports import Agent, Box, Live, Turn
 
 

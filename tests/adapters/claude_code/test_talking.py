@@ -7,7 +7,8 @@ from adapters.claude_code.bench import bash, came_back, replies, write
 from allstop.adapters.agents.claude_code import Leave
 from allstop.adapters.agents.claude_code.asking import ALONE, WITHOUT
 from allstop.core.approvals import Ask, Option, Question
-from allstop.core.moves import Item, Talk, TurnDone, Usage, part, prompt_of
+from allstop.core.moves import Item, TurnDone, Usage
+from allstop.core.prompting import Talk, part, prompt_of
 from allstop.testing.agents import Onlooker
 from allstop.testing.model_server import Call, Say
 

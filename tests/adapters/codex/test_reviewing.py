@@ -8,7 +8,8 @@ import pytest
 
 from adapters.codex.stage import run, until
 from allstop.adapters.agents.codex.guessing import FRONT_CHARS, Guess
-from allstop.core.moves import Item, TurnDone, prompt
+from allstop.core.moves import Item, TurnDone
+from allstop.core.prompting import prompt
 from allstop.core.window import CHARS_A_TOKEN, estimate
 from allstop.ports import Turn
 from allstop.testing.agents import Onlooker, turn

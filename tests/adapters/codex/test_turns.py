@@ -7,7 +7,8 @@ from pathlib import Path
 from adapters.codex.stage import KEY, outputs, patch, run
 from allstop.adapters.processes.bare import bare
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.core.moves import Item, Part, Talk, TurnDone, Usage, prompt, prompt_of
+from allstop.core.moves import Item, TurnDone, Usage
+from allstop.core.prompting import Part, Talk, prompt, prompt_of
 from allstop.ports import Isolation, Turn
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Call, Say

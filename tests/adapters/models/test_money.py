@@ -8,7 +8,8 @@ from allstop.adapters.agents.faults import Fault, told, verdict
 from allstop.adapters.agents.prices import OwnPrice, Tariff
 from allstop.adapters.agents.resets import retry_at
 from allstop.adapters.agents.spending import Reported, Spent, spent
-from allstop.core.moves import FailureKind, Lifetime, Usage
+from allstop.core.moves import FailureKind, Usage
+from allstop.core.prompting import Lifetime
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Say, model_server
 from connectors import ANTHROPIC, OPENAI, talking

@@ -2,7 +2,8 @@
 
 import pytest
 
-from allstop.core.moves import FailureKind, Lifetime, TurnDone
+from allstop.core.moves import FailureKind, TurnDone
+from allstop.core.prompting import Lifetime
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Fault, Protocol, model_server
 from connectors import ANTHROPIC, ENVELOPE, KEY, OLLAMA, OPENAI, talking

@@ -17,7 +17,8 @@ from allstop.adapters.agents.questions import Question
 from allstop.adapters.agents.replies import Reply
 from allstop.adapters.agents.schemas import closed
 from allstop.adapters.agents.spending import Reported, total
-from allstop.core.moves import FailureKind, Lifetime
+from allstop.core.moves import FailureKind
+from allstop.core.prompting import Lifetime
 from allstop.ports import Clock
 
 MARKS = 4

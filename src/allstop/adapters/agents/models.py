@@ -24,7 +24,8 @@ from allstop.adapters.agents.questions import Question, ask
 from allstop.adapters.agents.replies import Reply
 from allstop.adapters.agents.schemas import without_nulls
 from allstop.adapters.agents.spending import spent
-from allstop.core.moves import Failed, FailureKind, Lifetime, TurnDone, Usage
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.core.prompting import Lifetime
 from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
 
 LINGER_S = 1.0

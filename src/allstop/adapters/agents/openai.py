@@ -17,7 +17,7 @@ from allstop.adapters.agents.questions import Question
 from allstop.adapters.agents.replies import Reply
 from allstop.adapters.agents.schemas import strict
 from allstop.adapters.agents.spending import Reported
-from allstop.core.moves import Lifetime
+from allstop.core.prompting import Lifetime
 from allstop.ports import Clock
 
 MARKS = 4

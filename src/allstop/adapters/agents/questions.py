@@ -6,7 +6,8 @@ import hashlib
 
 from msgspec import Struct
 
-from allstop.core.moves import Failed, FailureKind, Lifetime, Part
+from allstop.core.moves import Failed, FailureKind
+from allstop.core.prompting import Lifetime, Part
 from allstop.ports import Turn
 
 LEAST_OUTPUT = 16

@@ -6,7 +6,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -16,8 +16,9 @@ import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
 from allstop.adapters.journals.claims import Claims
+from allstop.adapters.journals.connecting import DAMAGE, broken, connect
 from allstop.adapters.journals.page import Ledger, Page
-from allstop.adapters.journals.schema import MIGRATIONS, migrate, version_of
+from allstop.adapters.journals.schema import MIGRATIONS
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
@@ -48,7 +49,6 @@ BUSY_TRIES = 125  # each also blocks for as long inside SQLite
 """Another process holds the file for this long at most before we give up: about five seconds."""
 
 
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's own words may be damaged too
 _encode = msgspec.json.Encoder().encode
 
 
@@ -87,7 +87,7 @@ class SqliteJournal:
         self._clock = clock
         self._clean = clean  # of what must never be on a disk
         self._reserve = folder / "reserve"
-        self._db = _connect(folder / "journal.db", migrations)
+        self._db = connect(folder / "journal.db", migrations)
         self._ledger = Ledger(self._db)
         self._bells = Bells(folder / "bells")
         self._claims = Claims(folder / "locks", clock)
@@ -135,8 +135,8 @@ class SqliteJournal:
         try:
             if not self._try_commit(batch):
                 await self._commit_later(batch)
-        except _DAMAGE as error:
-            _fail(batch, _broken(error))
+        except DAMAGE as error:
+            _fail(batch, broken(error))
         except StoreBrokenError as error:
             _fail(batch, error)
         finally:
@@ -334,8 +334,8 @@ class SqliteJournal:
     def _query(self, sql: str, values: Sequence[object]) -> list[tuple]:  # type: ignore[type-arg]
         try:
             return self._db.execute(sql, values).fetchall()
-        except _DAMAGE as error:
-            raise _broken(error) from error
+        except DAMAGE as error:
+            raise broken(error) from error
 
     def _event(self, run: RunId, seq: int, event: bytes) -> Event:
         try:
@@ -371,29 +371,6 @@ def _instant(run: str, at: str) -> datetime:
         return datetime.fromisoformat(at)
     except ValueError as error:
         raise StoreBrokenError(f"the time of {run} can't be read: {error}") from error
-
-
-def _connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
-    with ExitStack() as stack:
-        try:
-            db = sqlite3.connect(path, timeout=5.0, isolation_level=None, cached_statements=64)
-            stack.callback(db.close)
-            version_of(db)  # before anything is changed in a file that may not be ours
-            db.execute("pragma journal_mode = wal")
-            db.execute("pragma synchronous = full")
-            migrate(db, migrations)
-            db.execute("pragma busy_timeout = 20")
-            db.execute("select max(pos) from events")
-        except _DAMAGE as error:
-            raise _broken(error) from error
-        stack.pop_all()
-    return db
-
-
-def _broken(error: Exception) -> StoreBrokenError:
-    return StoreBrokenError(
-        f"the store can't be read: {error}", "restore .allstop/ from a backup, or move it away"
-    )
 
 
 def _fail(batch: list[_Job], error: Exception) -> None:

@@ -17,7 +17,7 @@ from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
 from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
 from allstop.adapters.agents.desk import Desk, is_open
-from allstop.core.moves import Prompt
+from allstop.core.prompting import Prompt
 from allstop.ports import Live, Turn, Watch
 
 STOP_WITHIN_S = 1.0
