@@ -1,5 +1,7 @@
 """One process that drives everything: what can be begun there, and what people do to it."""
 
+import sys
+
 import anyio
 import pytest
 
@@ -288,3 +290,35 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
 
         await until(over, "it to end")
         assert await asks() == []
+
+
+async def test_k3_a_stop_is_heard_while_a_provider_is_being_loaded(person):
+    """K3, R8: the SDKs take seconds to import; the loop goes on meanwhile."""
+    script = """
+import sys, time, anyio
+from allstop.app.models import load_sdks
+from allstop.settings.model import Driver
+
+async def main():
+    longest, done = 0.0, False
+
+    async def beat():
+        nonlocal longest
+        while not done:
+            before = time.perf_counter()
+            await anyio.sleep(0.01)
+            longest = max(longest, time.perf_counter() - before)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(beat)
+        began = time.perf_counter()
+        await load_sdks([Driver.OPENAI, Driver.ANTHROPIC])
+        took = time.perf_counter() - began
+        done = True
+    print("openai" in sys.modules, "anthropic" in sys.modules, longest < took / 2)
+
+anyio.run(main)
+"""
+    done = await anyio.run_process([sys.executable, "-c", script], check=False)
+
+    assert done.stdout.decode().split() == ["True", "True", "True"], done.stderr.decode()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
 from msgspec import Struct
 
 from allstop.core.errors import AllstopError
@@ -37,6 +42,20 @@ PROVIDERS = {
     ),
     Driver.OLLAMA: Provider(base_url="http://127.0.0.1:11434/v1", model="llama3.2"),
 }
+
+
+_MODULES = {
+    Driver.OPENAI: "allstop.adapters.agents.openai",
+    Driver.OLLAMA: "allstop.adapters.agents.openai",
+    Driver.ANTHROPIC: "allstop.adapters.agents.anthropic",
+}
+
+
+async def load_sdks(drivers: Iterable[Driver]) -> None:
+    """Beside the event loop, where they would hold up a stop for seconds."""
+    modules = {_MODULES[driver] for driver in drivers if driver in _MODULES}
+    for name in sorted(modules - sys.modules.keys()):
+        await anyio.to_thread.run_sync(importlib.import_module, name)
 
 
 def hire_model(house: House, name: str, settings: Agent) -> AgentPort:

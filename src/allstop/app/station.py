@@ -14,6 +14,7 @@ from allstop.app import autos, boarding, equipping, rooms
 from allstop.app import board as boards
 from allstop.app.crew import chosen
 from allstop.app.looking import others_at_work, record_of
+from allstop.app.models import load_sdks
 from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.parlour import Parlour
 from allstop.app.seating import Wish, session_spec
@@ -88,6 +89,9 @@ class Station:
         async with self._opening:
             thread = rooms.thread_of(root)
             if thread is not None and not self._is_driven(root):
+                found = await rooms.read(self.house, thread)
+                if found.room.session is not None:
+                    await self._load(found.room.session.spec)
                 await Parlour(self._shop, thread).go_on()
                 return recorded.run
             await speak(self.house, run, Resume(), by)
@@ -178,7 +182,12 @@ class Station:
         run = rooms.run_of(thread)
         if not self.drives(run) and self._is_driven(run):
             raise HeldError(run, self.house.journal.holders()[run])
+        await self._load(spec)
         await Parlour(self._shop, thread).begin(spec, instead=instead)
+
+    async def _load(self, spec: SessionSpec) -> None:
+        agents = self.house.settings.agents
+        await load_sdks(agents[name].driver for name in spec.agents if name in agents)
 
     async def _open_auto(self, order: StartAuto) -> RunId:
         name = await autos.free_name(self.house)
