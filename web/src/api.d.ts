@@ -253,6 +253,24 @@ export interface paths {
         /** Every setting in force and where it comes from. */
         get: operations["get_settings"];
         put?: never;
+        /** Change one setting in the checkout's allstop.toml. */
+        post: operations["post_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is here to work with, found out by trying. */
+        get: operations["get_checkup"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -305,6 +323,23 @@ export interface paths {
         put?: never;
         /** Everything ends now. */
         post: operations["post_allstop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write the first allstop.toml, or add the scripted agent to it. */
+        post: operations["post_setup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1028,7 +1063,7 @@ export interface components {
             /** @default [] */
             results: components["schemas"]["CheckResult"][];
             /** @default [] */
-            findings: components["schemas"]["Finding"][];
+            findings: components["schemas"]["allstop.core.moves.Finding"][];
             /** @default  */
             tree: string;
         };
@@ -1054,7 +1089,7 @@ export interface components {
          * Finding
          * @description Something about a change that a person should see.
          */
-        Finding: {
+        "allstop.core.moves.Finding": {
             kind: string;
             path: string;
             /** @default  */
@@ -1341,6 +1376,7 @@ export interface components {
         /** SettingList */
         SettingList: {
             settings: components["schemas"]["SettingRow"][];
+            file: components["schemas"]["SettingsFile"] | null;
             notes: string[];
             problem: string;
         };
@@ -1353,6 +1389,95 @@ export interface components {
             default: unknown;
             origin: string;
             description: string;
+            form: components["schemas"]["Form"];
+            choices: string[];
+            expected: string;
+            written: boolean;
+            /** @description Any JSON. */
+            file_value: unknown;
+            waits_for: string;
+            trust: string;
+        };
+        /**
+         * Form
+         * @enum {unknown}
+         */
+        Form: "choice" | "lines" | "number" | "switch" | "tables" | "text";
+        /**
+         * SettingsFile
+         * @description The checkout's allstop.toml, where changes are written.
+         */
+        SettingsFile: {
+            exists: boolean;
+            digest: string;
+            problem: string;
+        };
+        /**
+         * Checkup
+         * @description What is here, as `allstop doctor` finds it, and what `allstop init` would make of it.
+         */
+        Checkup: {
+            findings: components["schemas"]["allstop.app.checkup.Finding"][];
+            has_file: boolean;
+            has_agents: boolean;
+            agents: components["schemas"]["ProposedAgent"][];
+            checks: components["schemas"]["ProposedCheck"][];
+        };
+        /**
+         * Finding
+         * @description One thing that was looked at.
+         */
+        "allstop.app.checkup.Finding": {
+            name: string;
+            ok: boolean;
+            found: string;
+            /** @default  */
+            hint: string;
+            /** @default true */
+            needed: boolean;
+        };
+        /** ProposedAgent */
+        ProposedAgent: {
+            name: string;
+            driver: components["schemas"]["Driver"];
+            reason: string;
+            /** @default [] */
+            command: string[];
+            /** @default null */
+            model: string | null;
+            /** @default null */
+            script: string | null;
+            /** @default stdin */
+            prompt: components["schemas"]["PromptBy"];
+            /** @default signal */
+            done: components["schemas"]["DoneBy"];
+            /** @default true */
+            can_edit: boolean;
+        };
+        /**
+         * Driver
+         * @enum {unknown}
+         */
+        Driver: "acp" | "anthropic" | "claude-code" | "codex" | "command" | "ollama" | "openai" | "scripted";
+        /**
+         * PromptBy
+         * @description How a program is given its prompt.
+         * @enum {unknown}
+         */
+        PromptBy: "arg" | "file" | "stdin";
+        /**
+         * DoneBy
+         * @description What counts as COMPLETE.
+         * @enum {unknown}
+         */
+        DoneBy: "exit" | "signal";
+        /** ProposedCheck */
+        ProposedCheck: {
+            name: string;
+            run: string;
+            reason: string;
+            /** @default true */
+            required: boolean;
         };
         /** MachineList */
         MachineList: {
@@ -1772,6 +1897,26 @@ export interface components {
              * @default
              */
             by: string;
+        };
+        /**
+         * SettingOrder
+         * @description One setting of the checkout's allstop.toml.
+         */
+        SettingOrder: {
+            /** @description As in loop.mode. */
+            key: string;
+            /** @description Of the file as it was shown. */
+            digest: string;
+            /** @description Without it the setting goes back to its default. */
+            value?: string | number | boolean | unknown[] | Record<string, never>;
+        };
+        /** SetupOrder */
+        SetupOrder: {
+            /**
+             * @description Who works on tasks: one found here, or scripted.
+             * @default
+             */
+            agent: string;
         };
         /**
          * NoOrder
@@ -2301,6 +2446,68 @@ export interface operations {
             };
         };
     };
+    post_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingOrder"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingList"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_checkup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkup"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
     get_machines: {
         parameters: {
             query?: never;
@@ -2386,6 +2593,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stopped"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    post_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupOrder"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkup"];
                 };
             };
             /** @description What is wrong, and what helps. */

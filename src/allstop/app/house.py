@@ -76,6 +76,14 @@ class House:
 
         return load(self.environment, repository=self.repository, flags=self._flags)
 
+    def with_file(self, content: bytes) -> Loaded:
+        """As if the checkout's allstop.toml had this in it."""
+        from allstop.settings import load
+
+        return load(
+            self.environment, repository=self.repository, committed=content, flags=self._flags
+        )
+
     def forget_settings(self) -> None:
         """They are read again when they are next asked for."""
         for name in ("loaded", "checkout", "secrets"):

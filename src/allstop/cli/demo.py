@@ -40,11 +40,11 @@ def demo(context: Context, folder: Path | None, serves: bool) -> int:
 
 
 def _demo(context: Context) -> int:
+    from allstop.app.beginning import accept_file
     from allstop.app.equipping import board_spec
     from allstop.app.sample import GOAL, TASKS, git_output, make_sample
     from allstop.cli.boarding import work
     from allstop.cli.room import Asked, talk
-    from allstop.cli.setup import accept
     from allstop.core.commands import AddTasks
 
     folder = context.folder
@@ -53,7 +53,7 @@ def _demo(context: Context) -> int:
     click.echo("Six tasks, two of which wait for others, on three slots:")
     click.echo("$ allstop run")
     with context.house() as house:
-        accept(house)
+        accept_file(house)
         spec = board_spec(house)
         code = run(lambda: work(house, spec, lambda state: [AddTasks(tasks=TASKS)]))
     click.echo("\nWhat is on main now:")

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from allstop.cli.output import Context, json_option, print_json
-
-if TYPE_CHECKING:
-    from allstop.app.house import House
-    from allstop.settings.keys import Document
 
 
 @click.command()
@@ -18,22 +12,13 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(context: Context, as_json: bool) -> int:
     """Write allstop.toml from what this repository and machine have. It never overwrites."""
-    from allstop.adapters.git.repository import checked_out_branch
-    from allstop.core.errors import AllstopError
+    from allstop.app.beginning import begin
     from allstop.settings import FILE_NAME
-    from allstop.settings.detect import detect
     from allstop.settings.empty_gate import CODE, warning
-    from allstop.settings.template import render
 
     with context.house() as house:
+        detected = begin(house)
         path = house.repository / FILE_NAME
-        if path.exists():
-            raise AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
-        detected = detect(house.repository, house.environment)
-        text = render(detected, checked_out_branch(house.repository))
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-        accept(house)
     warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
     if as_json:
         print_json({"file": str(path), "detected": detected, "warnings": warnings})
@@ -49,19 +34,6 @@ def init(context: Context, as_json: bool) -> int:
         click.echo(f"\n{each['text']}\n")
     click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
     return 0
-
-
-def accept(house: House) -> None:
-    """Whoever writes the file here accepts what it asks for."""
-    house.forget_settings()
-    _accept(house, house.checkout.asked)
-
-
-def _accept(house: House, *asked: Document) -> None:
-    from allstop.settings import trust as trust_document
-
-    trust_document(house.environment.trust_file, house.repository, *asked)
-    house.forget_settings()
 
 
 @click.command()
@@ -112,6 +84,8 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
     That is: what runs outside the sandbox, what widens it, and where keys go. Any change of it
     has to be accepted again.
     """
+    from allstop.app.beginning import accept
+
     with context.house() as house:
         asked, untrusted = house.checkout.asked, list(house.checkout.untrusted)
         counts = house.loaded
@@ -129,7 +103,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         if not yes and not _agreed():
             click.echo("Not accepted.")
             return 1
-        _accept(house, asked, counts.asked)  # what was shown, whatever the file says by now
+        accept(house, asked, counts.asked)  # what was shown, whatever the file says by now
     click.echo("Accepted, as shown.")
     return 0
 

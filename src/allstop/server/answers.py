@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
+from allstop.app.tuning import BadSettingError, ChangedMeanwhileError
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.ports import HeldError, StoreBrokenError, StoreBusyError, StoreFullError
 from allstop.server.door import Refusal
@@ -44,6 +45,8 @@ _KINDS: tuple[tuple[type[AllstopError], int, str], ...] = (
     (StoreBusyError, 503, "store_busy"),
     (StoreFullError, 507, "store_full"),
     (StoreBrokenError, 500, "store_broken"),
+    (BadSettingError, 422, "bad_setting"),
+    (ChangedMeanwhileError, 409, "changed_meanwhile"),
     (AllstopError, 409, "refused"),
 )
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from allstop.app import beginning
 from allstop.app.doing import Deed, Done, do
 from allstop.app.opening import Order
 from allstop.app.stopping import Stopped
-from allstop.server import asked, shapes
+from allstop.app.tuning import Change, change
+from allstop.core.errors import AllstopError
+from allstop.server import asked, reading, shapes
 from allstop.server.desk import Desk
+from allstop.settings import FILE_NAME
 
 BY = "the control room"
 """Who says what is said here, in records and receipts."""
@@ -34,6 +38,42 @@ async def open_run(desk: Desk, _: asked.Nothing, order: Order) -> shapes.Opened:
 
 async def command(desk: Desk, given: asked.Commanded, deed: Deed) -> Done:
     return await do(desk.station, given.run, deed, BY)
+
+
+class SettingOrder(NoOrder, frozen=True):
+    """One setting of the checkout's allstop.toml."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=300, description="As in loop.mode.")]
+    digest: Annotated[str, Meta(max_length=64, description="Of the file as it was shown.")]
+    value: Annotated[
+        str | int | float | bool | list[Any] | dict[str, Any] | UnsetType,
+        Meta(description="Without it the setting goes back to its default."),
+    ] = UNSET
+
+
+class SetupOrder(NoOrder, frozen=True):
+    agent: Annotated[
+        str, Meta(max_length=100, description="Who works on tasks: one found here, or scripted.")
+    ] = ""
+
+
+async def change_setting(desk: Desk, _: asked.Nothing, order: SettingOrder) -> shapes.SettingList:
+    change(desk.house, Change(key=order.key, value=order.value, digest=order.digest))
+    desk.settings.look()
+    return desk.settings.listed
+
+
+async def set_up(desk: Desk, _: asked.Nothing, order: SetupOrder) -> shapes.Checkup:
+    """With a file that is there already only the scripted agent can be added."""
+    house = desk.house
+    if not (house.repository / FILE_NAME).exists():
+        beginning.begin(house, order.agent)
+    elif order.agent == beginning.SCRIPTED.name:
+        beginning.add_scripted(house)
+    else:
+        raise AllstopError(f"{FILE_NAME} is there already", "change it under Settings")
+    desk.settings.look()
+    return await reading.checkup(desk, _)
 
 
 async def new_link(desk: Desk, _: asked.Nothing, order: NoOrder) -> shapes.Link:

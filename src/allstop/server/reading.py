@@ -8,10 +8,12 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import anyio
 import msgspec
 
 from allstop import __version__
-from allstop.app.checkup import look_at_agents
+from allstop.app import beginning
+from allstop.app.checkup import examine, look_at_agents
 from allstop.app.rooms import run_of
 from allstop.core import receipts as all_receipts
 from allstop.core.auto_views import decisions
@@ -23,6 +25,7 @@ from allstop.ports import Head, Holder, Record
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
 from allstop.server.telling import auto_view, hold_view, talk_view
+from allstop.settings import FILE_NAME
 
 
 async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
@@ -154,6 +157,23 @@ async def agents(desk: Desk, _: asked.Nothing) -> shapes.AgentList:
 
 async def settings(desk: Desk, _: asked.Nothing) -> shapes.SettingList:
     return desk.settings.listed
+
+
+async def checkup(desk: Desk, _: asked.Nothing) -> shapes.Checkup:
+    house = desk.house
+    findings = await examine(house)
+    if house.root is None:
+        return shapes.Checkup(
+            findings=findings, has_file=False, has_agents=False, agents=(), checks=()
+        )
+    detected = await anyio.to_thread.run_sync(beginning.find, house)
+    return shapes.Checkup(
+        findings=findings,
+        has_file=(house.root / FILE_NAME).exists(),
+        has_agents=bool(house.settings.agents),
+        agents=(*detected.agents, beginning.SCRIPTED),
+        checks=detected.checks,
+    )
 
 
 async def machines(desk: Desk, _: asked.Nothing) -> shapes.MachineList:

@@ -60,6 +60,7 @@ READING = (
     _get("/inbox", "What waits for a person, the oldest first.", asked.Nothing, shapes.Inbox, reading.inbox),
     _get("/agents", "The configured agents, and whether they are ready.", asked.Nothing, shapes.AgentList, reading.agents),
     _get("/settings", "Every setting in force and where it comes from.", asked.Nothing, shapes.SettingList, reading.settings),
+    _get("/checkup", "What is here to work with, found out by trying.", asked.Nothing, shapes.Checkup, reading.checkup),
     _get("/machines", "Who drives runs of this store.", asked.Nothing, shapes.MachineList, reading.machines),
 )  # fmt: skip
 
@@ -67,5 +68,7 @@ CHANGING = (
     Change("/runs", "Begin work on the board, a task, a talk, or a thread of full auto.", asked.Nothing, Order, shapes.Opened, changing.open_run),
     Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", asked.Commanded, Deed, Done, changing.command),
     Change("/allstop", "Everything ends now.", asked.Nothing, changing.StopOrder, Stopped, changing.allstop),
+    Change("/settings", "Change one setting in the checkout's allstop.toml.", asked.Nothing, changing.SettingOrder, shapes.SettingList, changing.change_setting),
+    Change("/setup", "Write the first allstop.toml, or add the scripted agent to it.", asked.Nothing, changing.SetupOrder, shapes.Checkup, changing.set_up),
     Change("/keys", "A link that lets a browser in, once.", asked.Nothing, changing.NoOrder, shapes.Link, changing.new_link),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from allstop.app.checkup import AgentFinding
+from allstop.app.checkup import AgentFinding, Finding
 from allstop.app.overview import TaskView
 from allstop.core.approvals import Ask
 from allstop.core.auto_views import DecisionReceipt, RunPlan
@@ -16,6 +16,9 @@ from allstop.core.receipts import Receipt
 from allstop.core.room_views import RoomEvent
 from allstop.core.talking import Summary
 from allstop.core.views import RunView
+from allstop.settings.detect import ProposedAgent
+from allstop.settings.ecosystems import ProposedCheck
+from allstop.settings.forms import Form
 
 
 class _Shape(Struct, frozen=True, kw_only=True):
@@ -176,16 +179,42 @@ class AgentList(_Shape, frozen=True):
 
 class SettingRow(_Shape, frozen=True):
     key: str
-    value: object
+    value: object  # what counts
     default: object
     origin: str
     description: str
+    form: Form  # in which it is filled in
+    choices: tuple[str, ...]
+    expected: str  # what belongs there, in words
+    written: bool  # it is in the checkout's file
+    file_value: object  # what it is there
+    waits_for: str  # what must happen before the file's value counts; "" if it does
+    trust: str  # why it may need `allstop trust`; "" if it never does
+
+
+class SettingsFile(_Shape, frozen=True):
+    """The checkout's allstop.toml, where changes are written."""
+
+    exists: bool
+    digest: str  # of what is shown; a change names it
+    problem: str  # why it can't be changed from here; "" if it can
 
 
 class SettingList(_Shape, frozen=True):
     settings: list[SettingRow]
+    file: SettingsFile | None  # None without a repository
     notes: list[str]
     problem: str  # why a changed allstop.toml is not in force; "" if it is
+
+
+class Checkup(_Shape, frozen=True):
+    """What is here, as `allstop doctor` finds it, and what `allstop init` would make of it."""
+
+    findings: list[Finding]
+    has_file: bool  # allstop.toml is in the checkout
+    has_agents: bool  # some are in force
+    agents: tuple[ProposedAgent, ...]  # that were found on this machine, and the scripted one
+    checks: tuple[ProposedCheck, ...]
 
 
 class Process(_Shape, frozen=True):

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-import msgspec
 
-from allstop.server.shapes import SettingList, SettingRow
-from allstop.settings import FILE_NAME, Loaded, Row, describe_origin, rows
+from allstop.server.settings_list import listed
+from allstop.settings import FILE_NAME, Loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from allstop.app.house import House
+    from allstop.server.shapes import SettingList
 
 LOOK_S = 2.0
 
@@ -25,17 +25,18 @@ class SettingsKeeper:
         self._say = say
         self._seen = self._signs()
         self._loaded: Loaded | None = None
-        self._rows: list[SettingRow] = []
+        self._shown: SettingList | None = None
         self.problem = ""
 
     @property
     def listed(self) -> SettingList:
         """Every setting in force; the list is made once for all who ask."""
+        self.look()
         loaded = self._house.loaded
-        if loaded is not self._loaded:
+        if loaded is not self._loaded or self._shown is None:
             self._loaded = loaded
-            self._rows = [_row(row) for row in rows(loaded)]
-        return SettingList(settings=self._rows, notes=list(loaded.notes), problem=self.problem)
+            self._shown = listed(self._house, self.problem)
+        return self._shown
 
     async def keep(self) -> None:
         """Runs until cancelled."""
@@ -48,6 +49,7 @@ class SettingsKeeper:
         if signs == self._seen:
             return
         self._seen = signs
+        self._shown = None
         before, self.problem = self.problem, self._house.renew_settings()
         if self.problem and self.problem != before:
             self._say(f"The changed settings are not in force: {self.problem}")
@@ -67,16 +69,6 @@ class SettingsKeeper:
     def _branches(self, heads: Path) -> list[Path]:
         branch = self._house.settings.project.target
         return [heads / branch] if branch else sorted(heads.glob("*"))[:100]
-
-
-def _row(row: Row) -> SettingRow:
-    return SettingRow(
-        key=row.key,
-        value=row.value,
-        default=None if row.default is msgspec.UNSET else row.default,
-        origin=describe_origin(row.origin),
-        description=row.description,
-    )
 
 
 def _sign(file: Path) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ class ProposedAgent(Struct, frozen=True, kw_only=True):
     reason: str
     command: tuple[str, ...] = ()
     model: str | None = None
+    script: str | None = None
     prompt: PromptBy = PromptBy.STDIN
     done: DoneBy = DoneBy.SIGNAL
     can_edit: bool = True

@@ -62,29 +62,67 @@ def twice(text: str) -> tuple[Place, Place] | None:
 def places(text: str) -> Iterator[Place]:
     """Tables, keys and list items as they come; what isn't TOML is passed over line by line."""
     newlines = [found.start() for found in re.finditer("\n", text)]
-    for path, position in _statements(text):
-        yield Place(path=path, line=bisect_left(newlines, position) + 1)
+    for statement in statements(text):
+        for path, position in ((statement.path, statement.start), *statement.inner):
+            yield Place(path=path, line=bisect_left(newlines, position) + 1)
 
 
 Found = tuple[KeyPath, int]
 
 
-def _statements(text: str) -> Iterator[Found]:
+class Statement(Struct, frozen=True, kw_only=True):
+    """The head of a table, or a key with its value."""
+
+    path: KeyPath
+    table: KeyPath
+    """Under whose head it stands."""
+    start: int
+    value: int | None = None
+    """Where the text of its value begins; None for the head of a table."""
+    end: int
+    """Where nothing of it follows in its line but a comment."""
+    inner: tuple[Found, ...] = ()
+
+
+def statements(text: str) -> Iterator[Statement]:
     table: KeyPath = ()
     last_items: dict[KeyPath, int] = {}
     position = _after(_BETWEEN, text, 0)
     while position < len(text):
         if header := _HEADER.match(text, position):
             table = _table(header, last_items)
-            yield table, position
+            yield Statement(path=table, table=table, start=position, end=header.end())
             position = header.end()
         elif key := _KEY.match(text, position):
-            path = table + _names(key[1])
-            yield path, position
-            position = yield from _value(text, key.end(), path)
+            statement = _statement(text, key, table)
+            yield statement
+            position = statement.end
         else:
             position = _after(_REST_OF_LINE, text, position)
         position = _after(_BETWEEN, text, position)
+
+
+def _statement(text: str, key: re.Match[str], table: KeyPath) -> Statement:
+    path = table + _names(key[1])
+    inner: list[Found] = []
+    values = _value(text, key.end(), path)
+    while True:
+        try:
+            inner.append(next(values))
+        except StopIteration as ended:
+            return Statement(
+                path=path,
+                table=table,
+                start=key.start(),
+                value=key.end(),
+                end=ended.value,
+                inner=tuple(inner),
+            )
+
+
+def has_comment(value: str) -> bool:
+    """Whether there is one inside the text of a value."""
+    return any(token[0] == "#" for token in _TOKEN.finditer(value))
 
 
 class _Level(Struct, kw_only=True):

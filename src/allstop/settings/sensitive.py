@@ -235,3 +235,12 @@ def sensitive_part(document: Document) -> Document:
         for path, value in occurrences(document, sensitive.key):
             put(part, path, value)
     return part
+
+
+def reason_for(path: tuple[str, ...]) -> str:
+    """Why this setting may need to be accepted; "" where it never does."""
+    for sensitive in SENSITIVE:
+        fits = (part in ("*", name) for part, name in zip(sensitive.key, path, strict=False))
+        if len(path) >= len(sensitive.key) and all(fits):
+            return sensitive.why
+    return ""

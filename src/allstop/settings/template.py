@@ -59,6 +59,8 @@ def _agent(agent: ProposedAgent) -> Iterator[str]:
     yield f"driver = {_toml(agent.driver)}"
     if agent.model:
         yield f"model = {_toml(agent.model)}"
+    if agent.script:
+        yield f"script = {_toml(agent.script)}"
     if agent.command:
         yield f"command = {_toml_list(agent.command)}"
     if agent.prompt is not PromptBy.STDIN:

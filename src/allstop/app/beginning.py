@@ -1,0 +1,105 @@
+"""Making a repository ready for the first time: allstop.toml from what is found here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from allstop.adapters.git.repository import checked_out_branch
+from allstop.app.tuning import Change, change, digest_of
+from allstop.core.errors import AllstopError
+from allstop.settings import FILE_NAME, trust
+from allstop.settings.detect import Detected, ProposedAgent, detect
+from allstop.settings.model import Driver
+from allstop.settings.template import render
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.settings.keys import Document
+
+SCRIPTED = ProposedAgent(
+    name="scripted",
+    driver=Driver.SCRIPTED,
+    reason="does what its script says, without a model or a key",
+    script=".allstop/scripted.toml",
+)
+
+_SCRIPT = """\
+# What the scripted agent does, whatever its task is. A real agent would decide for itself.
+[[turn]]
+steps = [
+    { say = "I am a script: no model, no key. I write one file, so that you see how work goes." },
+    { sleep = 1.5 },
+    { write = "hello-from-allstop.md", text = "# Hello\\n\\nA scripted agent wrote this.\\n" },
+    { say = "It is written. Now the gate decides whether it is good." },
+    { sleep = 1.0 },
+    { use = { input = 1200, output = 80 } },
+    { signal = "COMPLETE" },
+]
+"""
+
+
+def find(house: House) -> Detected:
+    return detect(house.repository, house.environment)
+
+
+def first_file(house: House, detected: Detected) -> str:
+    """The text of a first allstop.toml."""
+    return render(detected, checked_out_branch(house.repository))
+
+
+def begin(house: House, first: str = "") -> Detected:
+    """Write allstop.toml, and accept what it asks for; `first` works on tasks that name nobody.
+
+    Raises:
+        AllstopError: there is one already, or there is no such agent.
+    """
+    path = house.repository / FILE_NAME
+    if path.exists():
+        raise AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
+    detected = _with_first(find(house), first)
+    text = first_file(house, detected)
+    if first == SCRIPTED.name:
+        _write_script(house)
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+    accept_file(house)
+    return detected
+
+
+def add_scripted(house: House) -> None:
+    """To a file that is there already. What it asks for is not accepted by that.
+
+    Raises:
+        AllstopError: the file can't be changed from here.
+    """
+    agent = {"driver": SCRIPTED.driver.value, "script": SCRIPTED.script}
+    key = f"agents.{SCRIPTED.name}"
+    change(house, Change(key=key, value=agent, digest=digest_of(house)))
+    _write_script(house)
+    house.forget_settings()
+
+
+def accept_file(house: House) -> None:
+    """Whoever writes the file here accepts what it asks for."""
+    house.forget_settings()
+    accept(house, house.checkout.asked)
+
+
+def accept(house: House, *asked: Document) -> None:
+    trust(house.environment.trust_file, house.repository, *asked)
+    house.forget_settings()
+
+
+def _with_first(detected: Detected, first: str) -> Detected:
+    known = (*detected.agents, SCRIPTED) if first == SCRIPTED.name else detected.agents
+    if first and first not in {agent.name for agent in known if agent.can_edit}:
+        raise AllstopError(f"no agent {first!r} was found here", "look again, or take scripted")
+    return replace(detected, agents=tuple(sorted(known, key=lambda agent: agent.name != first)))
+
+
+def _write_script(house: House) -> None:
+    house.folder.mkdir(exist_ok=True)
+    assert SCRIPTED.script is not None, "it is what it does"
+    (house.repository / SCRIPTED.script).write_text(_SCRIPT, encoding="utf-8")

@@ -1,0 +1,67 @@
+"""Every setting as the page shows it: what counts, what the checkout's file says, how it is filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from allstop.app.standing import Standing, standings
+from allstop.app.tuning import content_of, digest_of
+from allstop.core.errors import AllstopError
+from allstop.server.shapes import SettingList, SettingRow, SettingsFile
+from allstop.settings import FILE_NAME, Row, SettingsError, describe_origin, rows
+from allstop.settings.forms import Form, choices_of, form_of
+from allstop.settings.keys import split_dotted
+from allstop.settings.kinds import expected
+from allstop.settings.redaction import redacted
+from allstop.settings.schema import kind_at
+from allstop.settings.sensitive import reason_for
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+
+def listed(house: House, problem: str) -> SettingList:
+    loaded = house.loaded
+    if house.root is None:
+        shown = [_row(row, Standing()) for row in rows(loaded)]
+        return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
+    file, there = _file(house)
+    counting = {row.key: row for row in rows(loaded)}
+    coming = {row.key: row for row in rows(house.checkout)} if not file.problem else {}
+    all_rows = {**coming, **counting}
+    return SettingList(
+        settings=[_row(row, there.get(key, Standing())) for key, row in all_rows.items()],
+        file=file,
+        notes=list(loaded.notes),
+        problem=problem,
+    )
+
+
+def _file(house: House) -> tuple[SettingsFile, dict[str, Standing]]:
+    try:
+        content, digest = content_of(house.repository / FILE_NAME), digest_of(house)
+        there = standings(content or b"", house.loaded, house.checkout)
+    except (AllstopError, SettingsError) as error:
+        return SettingsFile(exists=True, digest="", problem=str(error)), {}
+    return SettingsFile(exists=content is not None, digest=digest, problem=""), there
+
+
+def _row(row: Row, standing: Standing) -> SettingRow:
+    path = split_dotted(row.key) or ()
+    kind = kind_at(path)
+    return SettingRow(
+        key=row.key,
+        value=row.value,
+        default=None if row.default is UNSET else row.default,
+        origin=describe_origin(row.origin),
+        description=row.description,
+        form=form_of(kind) if kind else Form.TABLES,
+        choices=choices_of(kind) if kind else (),
+        expected=expected(kind) if kind else "",
+        written=standing.value is not UNSET,
+        file_value=None if standing.value is UNSET else redacted(standing.value, path),
+        waits_for=standing.waits_for,
+        trust=reason_for(path),
+    )
