@@ -56,8 +56,9 @@ class Visit:
         return page
 
     def _listen(self, message):
-        # Requests that a test made fail are its own doing; all else is the page's.
-        if message.type == "error" and "ERR_" not in message.text:
+        # Requests that a test made fail, or had refused, are its own doing; all else is the page's.
+        ours = ("ERR_", "status of 409", "status of 422")
+        if message.type == "error" and not any(mark in message.text for mark in ours):
             self.complaints.append(message.text)
 
     def close(self):

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from browser.conftest import Visit
 from people import at_home, wait_for
 from scenes import Scene
 
@@ -65,3 +66,53 @@ def test_u2_every_setting_is_shown_with_what_it_does(visit):
     row = page.get_by_role("listitem").filter(has_text="loop.max_parallel")
     expect(row).to_have_count(1)
     expect(row).to_contain_text("allstop.toml")
+
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory):
+    """Three things wait, of three kinds."""
+    scene = Scene(at_home(tmp_path_factory.mktemp("decisions")))
+    scene.prepare()
+    scene.open()
+    scene.add(
+        ("Explain rate limits in the documentation", "api", "papers"),
+        ("Drop Python 3.9", "critical", "chores"),
+        ("Move sessions to Redis", "critical", "sessions"),
+    )
+    scene.post("/runs", {"kind": "board"})
+    wait_for(lambda: len(scene.ask("/inbox")["waiting"]) == 3, "three that wait", 90)
+    yield scene
+    scene.person.close()
+
+
+def test_u4_one_key_a_decision_and_the_next_one_is_chosen(browser, decisions):
+    visit = Visit(browser, decisions)
+    page = visit.page("inbox")
+    expect(page).to_have_title("(3) Inbox · allstop")
+    order = [each["title"] for each in decisions.ask("/inbox")["waiting"]]
+    chosen = page.locator("article.chosen")
+
+    def go_to(title):
+        for _ in order:
+            page.keyboard.press("k")
+        while chosen.get_attribute("aria-label") != title:
+            page.keyboard.press("j")
+
+    go_to("Drop Python 3.9")
+    expect(chosen.get_by_role("button", name="Retry")).to_contain_text("r")
+    page.keyboard.press("x")
+    wait_for(lambda: decisions.titles("skipped") == {"Drop Python 3.9"}, "skipped")
+    expect(page).to_have_title("(2) Inbox · allstop")
+    expect(page.get_by_text("2 things waiting")).to_have_count(1)
+
+    go_to("Move sessions to Redis")
+    page.keyboard.press("a")
+    page.keyboard.type("An hour.")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("(1) Inbox · allstop")
+
+    page.keyboard.press("r")
+    page.get_by_role("dialog").get_by_label("What should change").fill("Shorter.")
+    page.get_by_role("button", name="Redo").last.click()
+    wait_for(lambda: not decisions.titles("review"), "sent back")
+    visit.close()

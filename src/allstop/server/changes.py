@@ -18,6 +18,7 @@ from allstop.server.telling import auto_view, hold_view, talk_view
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
+    from allstop.core.inbox import Waiting
     from allstop.pilots.board import BoardState as Pilot
 
 MOST_TASKS = 500
@@ -33,6 +34,11 @@ class Changed(NamedTuple):
     value: object
 
 
+def _names(waiting: list[Waiting]) -> list[object]:
+    """As many others are something else, although the number is the same."""
+    return [(each.id, each.since) for each in waiting]
+
+
 class Changes:
     """Notes who may have changed; says it when that is true."""
 
@@ -41,6 +47,7 @@ class Changes:
         self._suspects: dict[RunId, None] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._board: Board | None = None
+        self._waiting: list[object] = []
         self._next_count_at = 0.0
         self.has_uncounted = False  # what waits for a person may be more or less
 
@@ -49,7 +56,7 @@ class Changes:
         board = await self._watcher.board()
         self._board = board.pilot.board if board else Board()
         self._said["hold", ""] = hold_view(self._watcher.helm)
-        self._said["inbox", ""] = InboxCount(count=len(await self._watcher.waiting()))
+        self._waiting = _names(await self._watcher.waiting())
 
     def note(self, record: Record) -> None:
         self._suspects[record.run] = None
@@ -76,9 +83,9 @@ class Changes:
         if self.has_uncounted and anyio.current_time() >= self._next_count_at:
             self.has_uncounted = False
             self._next_count_at = anyio.current_time() + COUNT_S
-            count = InboxCount(count=len(await self._watcher.waiting()))
-            for each in self._news("inbox", "", count):
-                yield each
+            before, self._waiting = self._waiting, _names(await self._watcher.waiting())
+            if before != self._waiting:
+                yield Changed("inbox", "", InboxCount(count=len(self._waiting)))
 
     async def _of_run(self, run: RunId) -> AsyncIterator[Changed]:
         for each in self._news("run", run, await self._watcher.view(run)):

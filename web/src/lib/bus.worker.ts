@@ -3,10 +3,12 @@
 
 import type { FromWorker, ToWorker } from './bus'
 import { Stream, type StreamState } from './stream'
+import { roles, type Stand } from './picking'
 import type { Message } from './sse'
 
 const scope = self as unknown as { onconnect: (event: MessageEvent) => void }
 const tabs = new Set<MessagePort>()
+const stands = new Map<MessagePort, Stand>()
 let stream: Stream | undefined
 let state: StreamState = { is: 'connecting' }
 let waiting: Message[] = []
@@ -35,8 +37,15 @@ function streamFrom(url: string): Stream {
   })
 }
 
+/** Each tab learns its role: one tells, and all know whether somebody looks. */
+function pick(): void {
+  for (const [tab, role] of roles(stands)) tab.postMessage({ role } satisfies FromWorker)
+}
+
 function leave(tab: MessagePort): void {
   tabs.delete(tab)
+  stands.delete(tab)
+  pick()
   if (!tabs.size) stream?.close()
 }
 
@@ -45,6 +54,10 @@ scope.onconnect = (event) => {
   tab.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     if (data.say === 'leave') return leave(tab)
     if (data.say === 'hurry') return stream?.hurry()
+    if (data.say === 'stand') {
+      stands.set(tab, data.stand)
+      return pick()
+    }
     tabs.add(tab)
     tab.postMessage({ state } satisfies FromWorker)
     stream ??= streamFrom(data.url)

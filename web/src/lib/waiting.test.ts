@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nameOf, questionsOf, wantsWords, ways } from './waiting'
+import { nameOf, questionsOf, takesWords, wantsWords, ways } from './waiting'
 import type { Waiting } from './wire'
 
 const waiting = (known: Partial<Waiting>): Waiting =>
@@ -36,7 +36,7 @@ test('a question gets words, each of several its own', () => {
   expect(wantsWords(asked)).toBe(true)
   expect(ways(asked)).toEqual([])
   expect(questionsOf(asked)).toEqual([
-    { text: 'Which?', options: ['a'] },
+    { text: 'Which?', options: [{ label: 'a', meaning: '' }] },
     { text: 'Why?', options: [] },
   ])
   expect(questionsOf(waiting({ kind: 'pending', text: 'How long?' }))).toEqual([
@@ -50,4 +50,19 @@ test('a task is told by its id, a run by its own, and unknown ways are not offer
   expect(
     ways(waiting({ kind: 'failed', options: ['retry', 'dance'] })).map(({ command }) => command),
   ).toEqual(['retry'])
+})
+
+test('U4 each way has a key of its own, and some take words', () => {
+  for (const options of [
+    ['allow', 'session', 'deny'],
+    ['resume', 'abort'],
+    ['approve', 'reject'],
+    ['retry', 'skip'],
+  ]) {
+    const all = ways(waiting({ kind: 'paused', options })).map(({ key }) => key)
+    expect(new Set(all).size).toBe(options.length)
+  }
+  expect(takesWords(waiting({ options: ['allow', 'deny'] }))).toBe('deny')
+  expect(takesWords(waiting({ kind: 'paused', options: ['resume', 'tell'] }))).toBe('say')
+  expect(takesWords(waiting({ kind: 'limit', options: ['limit', 'abort'] }))).toBe('')
 })

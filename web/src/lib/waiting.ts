@@ -4,26 +4,34 @@ import type { Waiting } from './wire'
 
 export interface Way {
   label: string
+  /** The one key for it, where it is the chosen one of a list. */
+  key: string
   command: string
   words?: object
   isFirst?: boolean
 }
 
 const OF_COMMANDS: Record<string, Way> = {
-  allow: { label: 'Allow', command: 'allow', isFirst: true },
-  session: { label: 'Allow from now on', command: 'allow', words: { session: true } },
-  deny: { label: 'Deny', command: 'deny' },
-  resume: { label: 'Go on', command: 'resume', isFirst: true },
-  abort: { label: 'End it', command: 'abort' },
-  retry: { label: 'Retry', command: 'retry', isFirst: true },
-  skip: { label: 'Skip', command: 'skip' },
-  approve: { label: 'Approve', command: 'approve', isFirst: true },
-  reject: { label: 'Reject', command: 'reject' },
+  allow: { label: 'Allow', key: 'a', command: 'allow', isFirst: true },
+  session: { label: 'Allow from now on', key: 's', command: 'allow', words: { session: true } },
+  deny: { label: 'Deny', key: 'd', command: 'deny' },
+  resume: { label: 'Go on', key: 'r', command: 'resume', isFirst: true },
+  abort: { label: 'End it', key: 'x', command: 'abort' },
+  retry: { label: 'Retry', key: 'r', command: 'retry', isFirst: true },
+  skip: { label: 'Skip', key: 'x', command: 'skip' },
+  approve: { label: 'Approve', key: 'a', command: 'approve', isFirst: true },
+  reject: { label: 'Reject', key: 'x', command: 'reject' },
 }
 
 /** Whether words are wanted, and not one of a few commands. */
 export function wantsWords({ kind }: Waiting): boolean {
   return kind === 'pending' || kind === 'question'
+}
+
+/** Whether words may go with it: a reason for a no, or something to begin the next turn with. */
+export function takesWords({ kind, options }: Waiting): '' | 'deny' | 'say' {
+  if (kind === 'leave') return 'deny'
+  return options?.includes('tell') ? 'say' : ''
 }
 
 /** The buttons for it. What needs words has a box instead. */
@@ -37,12 +45,17 @@ export function nameOf({ kind, id, task, run }: Waiting): string {
   return kind === 'leave' || kind === 'question' ? id : task || run
 }
 
+export interface Asked {
+  text: string
+  options: { label: string; meaning: string }[]
+}
+
 /** The questions to be answered, each with what was proposed. */
-export function questionsOf(waiting: Waiting): { text: string; options: string[] }[] {
+export function questionsOf(waiting: Waiting): Asked[] {
   const asked = waiting.questions ?? []
   if (!asked.length) return [{ text: waiting.text, options: [] }]
   return asked.map(({ text, options = [] }) => ({
     text,
-    options: options.map(({ label }) => label),
+    options: options.map(({ label, text: meaning = '' }) => ({ label, meaning })),
   }))
 }

@@ -55,6 +55,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'settings',
     load: () => import('./settings/Settings.svelte'),
   },
+  { name: 'start', title: 'Start', load: () => import('./start/Start.svelte') },
   { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]
 

@@ -5,6 +5,7 @@ import { join, type Bus } from '../lib/bus'
 import { readChecks, withCheck, type CheckLine } from '../lib/gate'
 import { gather, type News } from '../lib/news'
 import { logOf } from '../lib/records'
+import type { Role, Stand } from '../lib/picking'
 import { Ring } from '../lib/ring'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
@@ -93,6 +94,8 @@ class World {
   loads = $state(0)
 
   #bus: Bus | undefined
+  #stand: Stand | undefined
+  #hearRole: ((role: Role) => void) | undefined
   #waiting: Message[] = []
   #frame: number | ReturnType<typeof setTimeout> | undefined
   #loading = false
@@ -141,13 +144,28 @@ class World {
   }
 
   begin(): () => void {
-    this.#bus = join('./api/v1/stream', { messages: this.#hear, state: this.#streamIs })
+    this.#bus = join('./api/v1/stream', {
+      messages: this.#hear,
+      state: this.#streamIs,
+      role: (role) => this.#hearRole?.(role),
+    })
+    if (this.#stand) this.#bus.stand(this.#stand)
     const ticking = setInterval(() => (this.now = Date.now()), 5_000)
     void this.load()
     return () => {
       clearInterval(ticking)
       this.#bus?.leave()
     }
+  }
+
+  /** Which part this tab has among all that are open. */
+  onRole(hear: (role: Role) => void): void {
+    this.#hearRole = hear
+  }
+
+  stand(stand: Stand): void {
+    this.#stand = stand
+    this.#bus?.stand(stand)
   }
 
   hurry(): void {

@@ -1,0 +1,114 @@
+"""Sounds and notifications in a real browser: by a click only, and by one tab of many."""
+
+import pytest
+from playwright.sync_api import expect
+
+from people import at_home, wait_for
+from scenes import Scene
+
+ASKS = """
+[[turn]]
+steps = [{ sleep = 1 }, { signal = "PENDING: An hour, or a day?" }]
+"""
+
+# A browser without a window shows nothing that could be looked at: who calls is written down.
+EARS = """
+window.heard = { tones: 0, shown: [] }
+const make = AudioContext.prototype.createOscillator
+AudioContext.prototype.createOscillator = function () {
+  window.heard.tones++
+  return make.call(this)
+}
+const Real = Notification
+window.Notification = class extends Real {
+  constructor(title, options) {
+    super(title, options)
+    window.heard.shown.push(title)
+  }
+}
+"""
+ELSEWHERE = """
+Object.defineProperty(document, 'hidden', { get: () => window.isElsewhere ?? false })
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    scene = Scene(at_home(tmp_path_factory.mktemp("alerts")))
+    scene.prepare()
+    scene.person.write("script.toml", ASKS)
+    scene.person.allstop("trust", "--yes")
+    scene.open()
+    yield scene
+    scene.person.close()
+
+
+@pytest.fixture
+def tabs(visit):
+    """Three of them, in a browser that allows notifications."""
+    here = visit(permissions=["notifications"])
+    here.context.add_init_script(EARS + ELSEWHERE)
+    return [here.page("settings") for _ in range(3)]
+
+
+def look_elsewhere(page):
+    page.evaluate(
+        "window.isElsewhere = true, document.dispatchEvent(new Event('visibilitychange'))"
+    )
+
+
+def tones(pages):
+    return [page.evaluate("heard.tones") for page in pages]
+
+
+def shown(pages):
+    return [title for page in pages for title in page.evaluate("heard.shown")]
+
+
+def ask(scene, title):
+    scene.add((title, "api", "sessions"))
+    scene.post("/runs", {"kind": "board"})
+    wait_for(lambda: title in scene.titles("waiting"), "a question", 60)
+
+
+def test_u4_p11_nothing_is_heard_or_shown_until_a_person_wants_it(scene, tabs):
+    for page in tabs:
+        look_elsewhere(page)
+
+    ask(scene, "Quiet one")
+
+    expect(tabs[0]).to_have_title("(1) Settings · allstop")
+    tabs[0].wait_for_timeout(800)
+    assert tones(tabs) == [0, 0, 0]
+    assert shown(tabs) == []
+
+
+def test_u4_p11_one_tab_of_many_tells_what_needs_a_person(scene, tabs):
+    first = tabs[0]
+    first.get_by_role("checkbox", name="Sounds").check()
+    first.get_by_role("checkbox", name="Notifications").check()
+    wait_for(lambda: tones(tabs) == [1, 0, 0], "the sound that says that there are sounds")
+    for page in tabs:
+        look_elsewhere(page)
+
+    ask(scene, "Loud one")
+
+    wait_for(lambda: shown(tabs), "a notification")
+    first.wait_for_timeout(800)
+    assert shown(tabs) == ["Needs you: Loud one"]
+    assert tones(tabs)[1:] == [0, 0]
+    assert tones(tabs)[0] > 1
+
+
+def test_u4_somebody_who_looks_is_not_notified_and_a_mute_is_quiet(scene, tabs):
+    first = tabs[0]
+    first.get_by_role("checkbox", name="Sounds").check()
+    first.get_by_role("checkbox", name="Notifications").check()
+    wait_for(lambda: tones(tabs)[0] == 1, "a sound")
+    first.get_by_role("button", name="Mute").click()
+
+    ask(scene, "Muted one")
+
+    first.wait_for_timeout(1200)
+    assert shown(tabs) == []
+    assert tones(tabs) == [1, 0, 0]

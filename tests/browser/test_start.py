@@ -1,0 +1,46 @@
+"""The guided first start in a real browser, from nothing to a task at work."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE
+from people import at_home, wait_for
+from scenes import Scene
+
+
+@pytest.fixture
+def scene(tmp_path):
+    scene = Scene(at_home(tmp_path))
+    (scene.person.repository / "allstop.toml").unlink(missing_ok=True)
+    scene.open()
+    yield scene
+    scene.person.close()
+
+
+def test_u4_the_first_visit_ends_with_the_first_task_at_work_on_the_scripted_agent(scene, visit):
+    page = visit().page("home")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Start")
+    here = page.get_by_role("region", name="What is here")
+    expect(here).to_contain_text("git")
+    expect(here).to_contain_text("sandbox")
+    expect(page.get_by_role("radio", name="scripted")).to_be_checked()
+    page.get_by_role("button", name="Write allstop.toml").click()
+    expect(page.get_by_role("region", name="Who works")).to_contain_text("allstop.toml is there")
+    page.get_by_label("What is to be done").fill("Greet <b>whoever</b> reads this")
+    page.get_by_role("button", name="Start it").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Greet <b>whoever</b> reads this")
+    expect(page.get_by_role("log")).to_contain_text("did: wrote hello-from-allstop.md")
+    wait_for(lambda: scene.titles("review"), "its review", 60)
+    assert "[agents.scripted]" in (scene.person.repository / "allstop.toml").read_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u5_the_first_start_is_fit_for_everybody(theme, visit):
+    page = visit(viewport=PHONE, color_scheme=theme).page("start")
+    page.get_by_role("button", name="Write allstop.toml").wait_for()
+
+    assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
