@@ -282,4 +282,4 @@ def test_k9_a_model_without_hands_is_not_sent_to_work(person, arguments):
 
     assert done.returncode == 2
     assert "can only talk" in done.stderr or "without hands" in done.stderr
-    assert "codex, claude-code or command" in done.stderr
+    assert "codex, claude-code, acp or command" in done.stderr

@@ -88,7 +88,7 @@ async def tell(
         entries = [] if board.exists else [Entry(BOARD, state.opened)]
         for command in commands:
             _refuse(state.pilot, command)
-            event = Commanded(at=house.clock.now(), command=command)
+            event = _as_recorded(house, Commanded(at=house.clock.now(), command=command))
             state = runs.evolve(PILOT, state, event)
             entries.append(Entry(BOARD, event))
         try:
@@ -97,6 +97,12 @@ async def tell(
             continue
         seq = board.cursor.seq + len(entries)
         return Read(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
+
+
+def _as_recorded(house: House, event: Commanded) -> Event:
+    """As it will be read again: what is folded here must be what is folded from the record."""
+    kept = house.secrets.hidden_in(event)
+    return msgspec.json.decode(msgspec.json.encode(kept), type=Commanded)
 
 
 def _refuse(state: BoardState, command: Command) -> None:

@@ -105,7 +105,7 @@ def backoff(house: House) -> Backoff:
     retry = house.settings.retry
     return Backoff(
         first_s=retry.base_ms / 1000,
-        factor=retry.factor,
+        factor=float(retry.factor),
         jitter=retry.jitter,
         retries=retry.max_retries,
     )
