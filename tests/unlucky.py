@@ -33,9 +33,9 @@ class GuardedJournal(MemoryJournal):
         if write is None or len(self._writes) > before:
             self.writes.append((anyio.current_time(), entries))
 
-    async def read(self, run, after=0):
+    async def read(self, run, after=0, most=None):
         self._guard()
-        return await super().read(run, after)
+        return await super().read(run, after, most)
 
     def _guard(self):
         at, count = self._moment
@@ -125,8 +125,8 @@ class LateJournal(GuardedJournal):
         with anyio.CancelScope(shield=True):
             await anyio.sleep(self.append_s)
 
-    async def read(self, run, after=0):
-        found = await super().read(run, after)
+    async def read(self, run, after=0, most=None):
+        found = await super().read(run, after, most)
         await anyio.sleep(self.read_s)
         return found
 

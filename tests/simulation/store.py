@@ -36,9 +36,9 @@ class Disk(MemoryJournal):
             self._hash.update(msgspec.json.encode((entry.run, entry.event)))
         self._audit(entries)
 
-    async def read(self, run, after=0):
+    async def read(self, run, after=0, most=None):
         self._guard()
-        return await super().read(run, after)
+        return await super().read(run, after, most)
 
     def events(self, run):
         return [record.event for record in self._records.get(run, ())]
@@ -113,8 +113,8 @@ class Port:
             await self._faults.delay()
         self._must_live()
 
-    async def read(self, run, after=0):
-        found = await self._disk.read(run, after)
+    async def read(self, run, after=0, most=None):
+        found = await self._disk.read(run, after, most)
         await self._faults.delay()
         self._must_live()
         return found

@@ -73,6 +73,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/at": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run as it stood at a moment of its record. */
+        get: operations["get_runs_run_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every decision of a run made again from its record. */
+        get: operations["get_runs_run_replay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a thread's work changes. */
+        get: operations["get_runs_run_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}": {
         parameters: {
             query?: never;
@@ -636,15 +687,22 @@ export interface components {
         Ending: "agent_failed" | "canceled_by_user" | "cap_reached" | "emergency_cap" | "final" | "interrupted" | "malformed" | "no_handoff" | "stopped_by_user";
         /**
          * AutoView
-         * @description A thread of Full Auto: its plan, and the agent's own.
+         * @description A thread of Full Auto: its plan, the agent's own, what was decided and what is asked.
          */
         AutoView: {
             run: string;
+            agent: string;
+            policy: string;
             plan: components["schemas"]["RunPlan"];
             agent_plan: string;
             turns: number;
             paused: string;
+            condition: string;
+            guards: components["schemas"]["Guard"][];
             decisions: number;
+            decision: components["schemas"]["Decision"] | null;
+            asks: components["schemas"]["Asking"][];
+            limits: components["schemas"]["Limits"];
         };
         /**
          * RunPlan
@@ -656,6 +714,104 @@ export interface components {
             tried: string[];
             next: string;
         };
+        /**
+         * Guard
+         * @description A soft stop, and how near it is.
+         */
+        Guard: {
+            name: string;
+            count: number;
+            most: number;
+        };
+        /** Decision */
+        Decision: {
+            turn: number;
+            action: components["schemas"]["Action"];
+            reason: string;
+            /** @default 1 */
+            confidence: number;
+            /** @default  */
+            next_input: string;
+            /** @default rules */
+            by: string;
+            /** @default null */
+            overridden: components["schemas"]["Action"] | null;
+            /** @default  */
+            condition: string;
+        };
+        /**
+         * Action
+         * @enum {unknown}
+         */
+        Action: "continue" | "pause" | "review" | "stop";
+        /**
+         * Asking
+         * @description Something an agent asks, and until when a person can answer.
+         */
+        Asking: {
+            ask: components["schemas"]["Ask"];
+            since: string;
+            until: string | null;
+        };
+        /**
+         * Ask
+         * @description A command an agent wants to run, a file it wants to change, or a question it has.
+         */
+        Ask: {
+            id: string;
+            /** @default command */
+            kind: string;
+            /** @default [] */
+            argv: string[];
+            /** @default  */
+            text: string;
+            /** @default [] */
+            paths: string[];
+            /** @default  */
+            verdict: string;
+            /** @default  */
+            rule: string;
+            /** @default [] */
+            questions: components["schemas"]["Question"][];
+        };
+        /**
+         * Question
+         * @description Something a tool wants to know; its options are proposals, any words will do.
+         */
+        Question: {
+            text: string;
+            /** @default [] */
+            options: components["schemas"]["Option"][];
+        };
+        /** Option */
+        Option: {
+            label: string;
+            /** @default  */
+            text: string;
+        };
+        /**
+         * Limits
+         * @description The most a run may use; None means no limit.
+         */
+        Limits: {
+            /** @default null */
+            turns: number | null;
+            /** @default null */
+            tokens: number | null;
+            /** @default null */
+            cost_microusd: number | null;
+            /** @default null */
+            time_s: number | null;
+            /** @default null */
+            busy_s: number | null;
+            /** @default stop */
+            at_limit: components["schemas"]["AtLimit"];
+        };
+        /**
+         * AtLimit
+         * @enum {unknown}
+         */
+        AtLimit: "pause" | "stop";
         /**
          * HoldView
          * @description What has been said to all runs at once.
@@ -715,49 +871,59 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * MomentView
+         * @description A run as it stood right after one event of its record.
+         */
+        MomentView: {
+            seq: number;
+            last: number;
+            at: string;
+            run: components["schemas"]["RunView"];
+            auto: components["schemas"]["AutoView"] | null;
+        };
+        /** Replayed */
+        Replayed: {
+            run: string;
+            decisions: number;
+            differences: components["schemas"]["Redecided"][];
+        };
+        /**
+         * Redecided
+         * @description A decision that comes out otherwise when it is made again.
+         */
+        Redecided: {
+            seq: number;
+            recorded: string;
+            again: string;
+        };
+        /**
+         * Diff
+         * @description What the work of a task or a thread changes, against where it began.
+         */
+        Diff: {
+            task: string;
+            base: string;
+            tip: string;
+            files: components["schemas"]["ChangedFile"][];
+            patch: string;
+            cut: boolean;
+        };
+        /** ChangedFile */
+        ChangedFile: {
+            path: string;
+            change: string;
+            added: number | null;
+            removed: number | null;
+        };
         /** RunDetail */
         RunDetail: {
             run: components["schemas"]["RunView"];
             seq: number;
             asks: components["schemas"]["Ask"][];
+            limits: components["schemas"]["Limits"];
             children: components["schemas"]["RunView"][];
             auto: components["schemas"]["AutoView"] | null;
-        };
-        /**
-         * Ask
-         * @description A command an agent wants to run, a file it wants to change, or a question it has.
-         */
-        Ask: {
-            id: string;
-            /** @default command */
-            kind: string;
-            /** @default [] */
-            argv: string[];
-            /** @default  */
-            text: string;
-            /** @default [] */
-            paths: string[];
-            /** @default  */
-            verdict: string;
-            /** @default  */
-            rule: string;
-            /** @default [] */
-            questions: components["schemas"]["Question"][];
-        };
-        /**
-         * Question
-         * @description Something a tool wants to know; its options are proposals, any words will do.
-         */
-        Question: {
-            text: string;
-            /** @default [] */
-            options: components["schemas"]["Option"][];
-        };
-        /** Option */
-        Option: {
-            label: string;
-            /** @default  */
-            text: string;
         };
         /** ReceiptList */
         ReceiptList: {
@@ -973,29 +1139,6 @@ export interface components {
             /** @default {} */
             limits: components["schemas"]["Limits"];
         };
-        /**
-         * Limits
-         * @description The most a run may use; None means no limit.
-         */
-        Limits: {
-            /** @default null */
-            turns: number | null;
-            /** @default null */
-            tokens: number | null;
-            /** @default null */
-            cost_microusd: number | null;
-            /** @default null */
-            time_s: number | null;
-            /** @default null */
-            busy_s: number | null;
-            /** @default stop */
-            at_limit: components["schemas"]["AtLimit"];
-        };
-        /**
-         * AtLimit
-         * @enum {unknown}
-         */
-        AtLimit: "pause" | "stop";
         /** Finish */
         Finish: {
             /** @enum {unknown} */
@@ -1238,27 +1381,6 @@ export interface components {
             /** @default  */
             reviewed: string;
         };
-        /** Decision */
-        Decision: {
-            turn: number;
-            action: components["schemas"]["Action"];
-            reason: string;
-            /** @default 1 */
-            confidence: number;
-            /** @default  */
-            next_input: string;
-            /** @default rules */
-            by: string;
-            /** @default null */
-            overridden: components["schemas"]["Action"] | null;
-            /** @default  */
-            condition: string;
-        };
-        /**
-         * Action
-         * @enum {unknown}
-         */
-        Action: "continue" | "pause" | "review" | "stop";
         /** BoardPage */
         BoardPage: {
             phase: string;
@@ -1268,25 +1390,6 @@ export interface components {
             };
             tasks: components["schemas"]["TaskView"][];
             more: boolean;
-        };
-        /**
-         * Diff
-         * @description What a task's work changes, against where it began.
-         */
-        Diff: {
-            task: string;
-            base: string;
-            tip: string;
-            files: components["schemas"]["ChangedFile"][];
-            patch: string;
-            cut: boolean;
-        };
-        /** ChangedFile */
-        ChangedFile: {
-            path: string;
-            change: string;
-            added: number | null;
-            removed: number | null;
         };
         /**
          * Statistics
@@ -2085,6 +2188,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordList"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_runs_run_at: {
+        parameters: {
+            query: {
+                /** @description As it stood after this event of its record. */
+                seq: number;
+            };
+            header?: never;
+            path: {
+                /** @description A run's id, or a task's for its latest. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MomentView"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_runs_run_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, or a task's for its latest. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replayed"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_runs_run_diff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, or a task's for its latest. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
                 };
             };
             /** @description What is wrong, and what helps. */

@@ -1,4 +1,4 @@
-"""What a task's work changes, for people to look at."""
+"""What the work of a task or of a thread changes, for people to look at."""
 
 from __future__ import annotations
 
@@ -19,13 +19,22 @@ async def diff_of(house: House, task: Task) -> Shown:
     Raises:
         NotFoundError: there is no work of it.
     """
+    return await diff_in(house, task.id, task.merged)
+
+
+async def diff_in(house: House, workspace: str, merged: str) -> Shown:
+    """The same by the name of a workspace, and the commit that merged it, if one did.
+
+    Raises:
+        NotFoundError: there is no work in it.
+    """
     repository = Repository(house.repository)
     try:
-        if task.merged:
-            return await shown_diff(repository, await _before(repository, task.merged), task.merged)
-        commits = await commits_of(repository, task.id)
+        if merged:
+            return await shown_diff(repository, await _before(repository, merged), merged)
+        commits = await commits_of(repository, workspace)
         if commits is None:
-            raise NotFoundError(f"{task.id} has no work to show yet", "it comes after a turn")
+            raise NotFoundError(f"{workspace} has no work to show yet", "it comes after a turn")
         return await shown_diff(repository, *commits)
     finally:
         repository.close()

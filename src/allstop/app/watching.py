@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -165,6 +166,10 @@ class Watcher:
         state: RunState[BoardState] = (await self.run(BOARD)).state
         return state
 
+    @property
+    def now(self) -> datetime:
+        return self._house.clock.now()
+
     async def view(self, run: RunId) -> RunView:
         followed = await self.run(run)
         return view(
@@ -172,7 +177,7 @@ class Watcher:
             followed.pilot,
             followed.state,
             helm=self.helm,
-            now=self._house.clock.now(),
+            now=self.now,
             driven=self.is_driven(run),
         )
 
@@ -182,7 +187,7 @@ class Watcher:
         sights = [await self._sight(run) for run in runs]
         board = await self.board()
         tasks = [node.task for node in board.pilot.board.nodes.values()] if board else []
-        return inbox(sights, tasks, self._house.clock.now(), self.helm)
+        return inbox(sights, tasks, self.now, self.helm)
 
     async def _sight(self, run: RunId) -> Sight:
         followed = await self.run(run)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.auto import (
     Action,
@@ -18,8 +19,10 @@ from allstop.core.auto import (
     by_rules,
     gated,
 )
+from allstop.core.brakes import Grip
 from allstop.core.events import Closed, Event, Opened
 from allstop.core.guidance import Stage, Step
+from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Outcome
 from allstop.core.plain import one_line
 from allstop.core.run import Pilot, RunState
@@ -74,6 +77,50 @@ def run_plan(state: AutoState) -> RunPlan:
         tried=tuple(decided(decision) for decision in state.decisions),
         next=_next(state),
     )
+
+
+class Guard(Struct, frozen=True, gc=False, kw_only=True):
+    """A soft stop, and how near it is."""
+
+    name: str
+    count: int
+    most: int
+
+
+def guards(state: AutoState) -> tuple[Guard, ...]:
+    """What would pause it, counted as the rules count."""
+    spec, history = state.spec, state.history
+    recent = [turn for turn in history.compactions if turn > state.turns - spec.compaction_turns]
+    still = max(0, _same_at_end(history.footprints) - 1)
+    return (
+        Guard(name="turns without progress", count=still, most=max(2, spec.no_progress_turns) - 1),
+        Guard(name="the same error", count=_same_at_end(history.errors), most=spec.repeated_errors),
+        Guard(name="compactions", count=len(recent), most=spec.max_compactions),
+    )
+
+
+def _same_at_end(texts: tuple[str, ...]) -> int:
+    count = 0
+    for text in reversed(texts):
+        if text != texts[-1]:
+            break
+        count += 1
+    return count
+
+
+def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str:
+    """Which one is in force: what keeps it from going on, in the order in which they win."""
+    auto = state.pilot
+    if state.closed is not None:
+        return state.closed.note
+    if Hold.NONE is not helm.hold:
+        return f"everything is {helm.hold}" + (f", by {helm.by}" if helm.by else "")
+    if state.hold is not Hold.NONE:
+        return f"the user: {state.hold}"
+    verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
+    if verdict.grip is Grip.HARD or state.broke:
+        return f"budget: {verdict.reason or state.broke}"
+    return auto.paused
 
 
 def _next(state: AutoState) -> str:

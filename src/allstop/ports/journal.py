@@ -112,7 +112,9 @@ class Journal(Protocol):
         """
         ...
 
-    async def read(self, run: RunId, after: int = 0) -> Sequence[Record]: ...
+    async def read(
+        self, run: RunId, after: int = 0, most: int | None = None
+    ) -> Sequence[Record]: ...
 
     async def written(self, after: int, most: int) -> Sequence[Placed]:
         """What was written to all runs, the helm too, in the order in which it became durable.

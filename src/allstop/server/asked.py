@@ -33,6 +33,11 @@ class OneRun(Nothing, frozen=True):
     run: RunName
 
 
+class Moment(Nothing, frozen=True):
+    run: RunName
+    seq: Annotated[int, Meta(ge=1, description="As it stood after this event of its record.")]
+
+
 class Commanded(Nothing, frozen=True):
     run: Annotated[
         str, Meta(min_length=1, max_length=300, description="A run's id, a task's, or all.")

@@ -90,7 +90,8 @@ class Changes:
     async def _of_run(self, run: RunId) -> AsyncIterator[Changed]:
         for each in self._news("run", run, await self._watcher.view(run)):
             yield each
-        auto = auto_view(run, await self._watcher.run(run))
+        state = (await self._watcher.run(run)).state
+        auto = auto_view(run, state, self._watcher.helm, self._watcher.now)
         for each in self._news("auto", run, auto) if auto else ():
             yield each
         if self._watcher.kind(run) == "room":

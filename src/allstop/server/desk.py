@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.app.rewinding import Rewinder
     from allstop.app.station import Station
     from allstop.app.watching import Watcher
     from allstop.server.hub import Hub
@@ -20,3 +21,4 @@ class Desk(NamedTuple):
     hub: Hub
     keys: OneTimeKeys
     settings: SettingsKeeper
+    rewinder: Rewinder

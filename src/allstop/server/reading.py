@@ -87,8 +87,9 @@ async def run(desk: Desk, given: asked.OneRun) -> shapes.RunDetail:
         run=await desk.watcher.view(name),
         seq=followed.seq,
         asks=list(followed.state.asks.values()),
+        limits=followed.state.limits,
         children=[await desk.watcher.view(child) for child in below[-asked.PAGE :]],
-        auto=auto_view(name, followed),
+        auto=auto_view(name, followed.state, desk.watcher.helm, desk.watcher.now),
     )
 
 
@@ -96,7 +97,7 @@ async def run_events(desk: Desk, given: asked.RunEvents) -> shapes.RecordList:
     name = HELM if given.run == HELM else await run_named(desk, given.run)
     if name != HELM:
         await desk.watcher.run(name)
-    records = await desk.house.journal.read(name, after=given.after)
+    records = await desk.house.journal.read(name, given.after, given.limit + 1)
     shown = [_recorded(record) for record in records[: given.limit]]
     return shapes.RecordList(events=shown, more=len(records) > given.limit)
 

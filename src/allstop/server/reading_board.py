@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from allstop.adapters.git.diffs import Shown
 from allstop.app import overview
 from allstop.app.diffing import diff_of
 from allstop.app.phases import Phase, phase
@@ -54,9 +55,12 @@ async def _task(desk: Desk, name: str) -> tuple[Board, Task]:
 
 async def diff(desk: Desk, given: asked.OneTask) -> shapes.Diff:
     _, found = await _task(desk, given.task)
-    changed = await diff_of(desk.house, found)
+    return shown(found.id, await diff_of(desk.house, found))
+
+
+def shown(name: str, changed: Shown) -> shapes.Diff:
     return shapes.Diff(
-        task=found.id,
+        task=name,
         base=changed.base,
         tip=changed.tip,
         files=[

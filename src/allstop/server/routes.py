@@ -10,7 +10,7 @@ from allstop.app.opening import Order
 from allstop.app.overview import TaskView
 from allstop.app.stopping import Stopped
 from allstop.core.statistics import Statistics
-from allstop.server import asked, changing, reading, reading_board, shapes
+from allstop.server import asked, changing, reading, reading_back, reading_board, shapes
 from allstop.server.desk import Desk
 
 BASE = "/api/v1"
@@ -49,6 +49,9 @@ READING = (
     _get("/hold", "What has been said to all runs at once.", asked.Nothing, shapes.HoldView, reading.hold),
     _get("/runs", "Runs, the newest first.", asked.Runs, shapes.RunList, reading.runs),
     _get("/runs/{run}/events", "The record of a run.", asked.RunEvents, shapes.RecordList, reading.run_events),
+    _get("/runs/{run}/at", "A run as it stood at a moment of its record.", asked.Moment, shapes.MomentView, reading_back.at),
+    _get("/runs/{run}/replay", "Every decision of a run made again from its record.", asked.OneRun, shapes.Replayed, reading_back.replay),
+    _get("/runs/{run}/diff", "What a thread's work changes.", asked.OneRun, shapes.Diff, reading_back.diff),
     _get("/runs/{run}", "Where a run stands, and what is below it.", asked.OneRun, shapes.RunDetail, reading.run),
     _get("/receipts/{run}", "Every decision of a run, and why.", asked.OneRun, shapes.ReceiptList, reading.receipts),
     _get("/board", "The board and its tasks.", asked.Tasks, shapes.BoardPage, reading_board.board),

@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 
 from allstop.app.announcing import room_for_one
+from allstop.app.rewinding import Rewinder
 from allstop.app.station import station
 from allstop.app.watching import Watcher
 from allstop.server import door, pages
@@ -97,7 +98,7 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
         driver.view(Speech(driver, hub).show)
         for work in (watcher.follow, hub.beat, keeper.keep):
             group.start_soon(work)
-        yield Desk(house, driver, watcher, hub, keys, keeper)
+        yield Desk(house, driver, watcher, hub, keys, keeper, Rewinder(house.journal))
         group.cancel_scope.cancel()
 
 

@@ -9,7 +9,9 @@ from msgspec import Struct
 from allstop.app.checkup import AgentFinding, Finding
 from allstop.app.overview import TaskView
 from allstop.core.approvals import Ask
-from allstop.core.auto_views import DecisionReceipt, RunPlan
+from allstop.core.auto import Decision
+from allstop.core.auto_views import DecisionReceipt, Guard, RunPlan
+from allstop.core.brakes import Limits
 from allstop.core.ids import RunId
 from allstop.core.inbox import Waiting
 from allstop.core.receipts import Receipt
@@ -61,23 +63,63 @@ class RunList(_Shape, frozen=True):
     more: bool  # there are older ones
 
 
+class Asking(_Shape, frozen=True):
+    """Something an agent asks, and until when a person can answer."""
+
+    ask: Ask
+    since: datetime
+    until: datetime | None
+
+
 class AutoView(_Shape, frozen=True):
-    """A thread of Full Auto: its plan, and the agent's own."""
+    """A thread of Full Auto: its plan, the agent's own, what was decided and what is asked."""
 
     run: RunId
+    agent: str
+    policy: str
     plan: RunPlan
     agent_plan: str
     turns: int
     paused: str
+    condition: str  # the stop condition in force; "" if there is none
+    guards: tuple[Guard, ...]
     decisions: int
+    decision: Decision | None  # the latest
+    asks: list[Asking]
+    limits: Limits
 
 
 class RunDetail(_Shape, frozen=True):
     run: RunView
     seq: int  # of its newest event
     asks: list[Ask]  # what its agent wants to know or to do
+    limits: Limits
     children: list[RunView]
     auto: AutoView | None
+
+
+class MomentView(_Shape, frozen=True):
+    """A run as it stood right after one event of its record."""
+
+    seq: int
+    last: int  # the number of its newest event
+    at: datetime
+    run: RunView
+    auto: AutoView | None
+
+
+class Redecided(_Shape, frozen=True):
+    """A decision that comes out otherwise when it is made again."""
+
+    seq: int
+    recorded: str
+    again: str
+
+
+class Replayed(_Shape, frozen=True):
+    run: RunId
+    decisions: int
+    differences: list[Redecided]
 
 
 class LogEvent(_Shape, frozen=True):
@@ -121,9 +163,9 @@ class ChangedFile(_Shape, frozen=True):
 
 
 class Diff(_Shape, frozen=True):
-    """What a task's work changes, against where it began."""
+    """What the work of a task or a thread changes, against where it began."""
 
-    task: str
+    task: str  # or the thread
     base: str
     tip: str
     files: list[ChangedFile]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from allstop.app.rooms import thread_of
+from allstop.core.approvals import Ask
 from allstop.core.auto import AutoState
-from allstop.core.auto_views import run_plan
-from allstop.core.following import Followed
+from allstop.core.auto_views import guards, run_plan, stop_condition
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId
+from allstop.core.run import RunState
 from allstop.core.talking import RoomState, Session, rounds
 from allstop.server import shapes
 
@@ -21,18 +23,34 @@ def hold_view(helm: Helm) -> shapes.HoldView:
     return shapes.HoldView(hold=helm.hold.value, since=helm.since, by=helm.by, stops=helm.stops)
 
 
-def auto_view(run: RunId, followed: Followed) -> shapes.AutoView | None:
-    state = followed.state.pilot
-    if not isinstance(state, AutoState):
+def auto_view(
+    run: RunId, state: RunState[Any], helm: Helm, now: datetime
+) -> shapes.AutoView | None:
+    """None of a run that is no thread of Full Auto."""
+    auto = state.pilot
+    if not isinstance(auto, AutoState):
         return None
     return shapes.AutoView(
         run=run,
-        plan=run_plan(state),
-        agent_plan=state.plan,
-        turns=state.turns,
-        paused=state.paused,
-        decisions=len(state.decisions),
+        agent=auto.spec.agent,
+        policy=auto.spec.policy.value,
+        plan=run_plan(auto),
+        agent_plan=auto.doing.plan if auto.doing else auto.plan,
+        turns=auto.turns,
+        paused=auto.paused,
+        condition=stop_condition(state, helm, now),
+        guards=guards(auto),
+        decisions=len(auto.decisions),
+        decision=auto.decision,
+        asks=[_asking(state, ask, auto.spec.ask_s) for ask in state.asks.values()],
+        limits=state.limits,
     )
+
+
+def _asking(state: RunState[Any], ask: Ask, patience_s: float | None) -> shapes.Asking:
+    since = state.asked_at[ask.id]
+    until = since + timedelta(seconds=patience_s) if patience_s else None
+    return shapes.Asking(ask=ask, since=since, until=until)
 
 
 async def talk_view(watcher: Watcher, run: RunId) -> shapes.RoomSummary:

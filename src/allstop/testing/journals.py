@@ -36,6 +36,8 @@ class JournalContract:
         assert [(r.seq, r.event) for r in await journal.read(A)] == [(1, OPENED), (2, PAUSED)]
         assert [r.seq for r in await journal.read(A, after=1)] == [2]
         assert list(await journal.read(A, after=2)) == []
+        assert [r.seq for r in await journal.read(A, most=1)] == [1]
+        assert [r.seq for r in await journal.read(A, after=1, most=5)] == [2]
 
     async def test_runs_do_not_mix(self, journal: Journal) -> None:
         await journal.append(Entry(A, OPENED), Entry(B, OPENED), Entry(B, PAUSED))

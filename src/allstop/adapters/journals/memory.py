@@ -41,8 +41,9 @@ class MemoryJournal:
             for ear in self._ears:
                 ear(run, self._last(run))
 
-    async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
-        return tuple(self._records.get(run, ())[after:])
+    async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
+        end = None if most is None else after + most
+        return tuple(self._records.get(run, ())[after:end])
 
     async def written(self, after: int, most: int) -> Sequence[Placed]:
         records = self._all[after : after + most]

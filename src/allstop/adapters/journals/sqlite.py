@@ -147,11 +147,11 @@ class SqliteJournal:
             if committed is not None:
                 committed.set()
 
-    async def read(self, run: RunId, after: int = 0) -> Sequence[Record]:
+    async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
         rows = self._query(
             "select e.seq, e.event from runs r join events e on e.run = r.id"
-            " where r.run = ? and e.seq > ? order by e.seq",
-            (run, after),
+            " where r.run = ? and e.seq > ? order by e.seq limit ?",
+            (run, after, -1 if most is None else most),
         )
         return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
 
