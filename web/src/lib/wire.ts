@@ -4,6 +4,19 @@ import type { components } from '../api'
 
 type Schemas = components['schemas']
 
+/** What is left out has its default: nothing, or none. */
+type Sparse<T, Always extends keyof T> = Partial<T> & Pick<T, Always>
+
+export type Ask = Sparse<Schemas['Ask'], 'id'>
+export type Asking = Schemas['Asking']
+export type Decision = Sparse<Schemas['Decision'], 'turn' | 'action' | 'reason'>
+export type DecisionReceipt = Schemas['DecisionReceipt']
+export type Limits = Partial<Schemas['Limits']>
+export type MomentView = Schemas['MomentView']
+export type Receipt = Sparse<Schemas['Receipt'], 'seq' | 'at' | 'move' | 'tally'>
+export type ReceiptList = Schemas['ReceiptList']
+export type Replayed = Schemas['Replayed']
+export type TurnSummary = Sparse<Schemas['TurnSummary'], 'turn' | 'status'>
 export type AgentFinding = Schemas['AgentFinding']
 export type AgentList = Schemas['AgentList']
 export type Attempt = Schemas['Attempt']
@@ -31,6 +44,6 @@ export type SettingList = Schemas['SettingList']
 export type Stopped = Schemas['Stopped']
 export type Summary = Schemas['Summary']
 export type TalkMode = Schemas['TalkMode']
-export type Tally = Schemas['Tally']
+export type Tally = Partial<Schemas['Tally']>
 export type TaskView = Schemas['TaskView']
 export type Waiting = Schemas['Waiting']

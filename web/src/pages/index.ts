@@ -42,6 +42,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./rooms/Rooms.svelte'),
   },
   {
+    name: 'auto',
+    title: 'Full auto',
+    letter: 'a',
+    icon: 'auto',
+    load: () => import('./auto/Auto.svelte'),
+  },
+  {
     name: 'history',
     title: 'History',
     letter: 'y',

@@ -118,6 +118,14 @@ class World {
     return (this.#autoVersion, this.#autos.get(run))
   }
 
+  /** Something that was fetched by itself; what the stream says later is newer. */
+  learn({ run, auto }: RunDetail): void {
+    this.#runs.set(run.id, run)
+    if (auto) this.#autos.set(auto.run, auto)
+    this.#runVersion++
+    this.#autoVersion++
+  }
+
   log(run: string): Log {
     return entry(this.#logs, run, () => new Log())
   }

@@ -1,0 +1,306 @@
+"""Full auto in a real browser: what a person sees of a thread, and can do over its head."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE
+from people import at_home, wait_for
+from scenes import Scene
+
+SCRIPT = r"""
+[[turn]]
+when = "Write a parser"
+steps = [
+  { say = "The lexer reads **numbers**. <img src=x onerror='window.hacked=1'>" },
+  { write = "lexer.py", text = "def lex(text):\n    return text.split()\n" },
+  { use = { input = 18400, output = 920, cost_microusd = 184000 } },
+  { signal = "PROGRESS: 40% the lexer is there" },
+]
+
+[[turn]]
+when = "Write a parser"
+steps = [
+  { ask = "rm  -r build\u001b[2K\u202e" },
+  { question = "Which style?", options = ["Exceptions", "Values"] },
+  { sleep = 600 },
+]
+
+[[turn]]
+when = "Go in circles"
+steps = [{ say = "Hm." }]
+
+[[turn]]
+when = "Go in circles"
+steps = [{ say = "Hm." }]
+
+[[turn]]
+when = "Go in circles"
+steps = [{ say = "Hm." }]
+
+[[turn]]
+when = "Take your time"
+steps = [{ say = "I look around." }, { sleep = 600 }]
+
+[[turn]]
+when = "Take your time"
+steps = [{ say = "I heard you." }, { sleep = 600 }]
+
+[[turn]]
+when = "Write a lot"
+steps = [MANY { sleep = 2 }, { write = "end.txt", text = "x" }, { sleep = 600 }]
+
+[[turn]]
+when = "Write a lot"
+steps = [{ sleep = 600 }]
+"""
+LINES = 150
+MANY = "".join(f'{{ write = "file{n}.txt", text = "x" }}, ' for n in range(LINES))
+SETTINGS = """
+[loop]
+max_parallel = 8
+[auto]
+cooldown_s = 0
+review = "never"
+[budget]
+turns = 20
+cost_usd = 2.0
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    person = at_home(tmp_path_factory.mktemp("auto"))
+    person.script(SCRIPT.replace("MANY", MANY), SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+    scene = Scene(person)
+    scene.open()
+    yield scene
+    person.close()
+
+
+def thread(scene, goal):
+    return scene.post("/runs", {"kind": "auto", "goal": goal})["run"]
+
+
+def detail(scene, run):
+    return scene.ask(f"/runs/{run}")
+
+
+def asks(scene, run):
+    return detail(scene, run)["auto"]["asks"]
+
+
+@pytest.fixture(scope="module")
+def parser(scene):
+    """A thread that has taken a turn, and asks before it goes on."""
+    run = thread(scene, "Write a parser")
+    wait_for(lambda: asks(scene, run), "it asks", 30)
+    return run
+
+
+@pytest.fixture(scope="module")
+def circles(scene):
+    """A thread that was paused because it goes nowhere."""
+    run = thread(scene, "Go in circles")
+    wait_for(lambda: detail(scene, run)["auto"]["paused"], "a soft stop", 30)
+    return run
+
+
+def test_f10_a_thread_is_begun_told_something_and_switched_off_and_on(scene, visit):
+    """F10, F4: the switch is the user's own stop; off, nothing goes on by itself."""
+    page = visit().page("auto")
+    page.get_by_role("button", name="New thread").click()
+    form = page.get_by_role("dialog", name="New thread")
+    form.get_by_label("Goal").fill("Take your time")
+    form.get_by_label("Agent").select_option("demo")
+    form.get_by_label("When it asks").select_option("ask")
+    form.get_by_role("button", name="Start").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Take your time")
+    switch = page.get_by_role("switch", name="Full auto")
+    expect(switch).to_be_checked()
+    expect(page.get_by_role("log")).to_contain_text("demo takes a turn")
+    run = page.url.rpartition("/")[2]
+    page.get_by_label("Tell it something").fill("Look at the tests as well.")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    expect(page.get_by_role("log")).to_contain_text("the control room: Look at the tests as well.")
+
+    switch.click()
+    expect(switch).not_to_be_checked()
+    expect(page.get_by_text("Going off after this turn")).to_be_visible()
+    page.get_by_role("button", name="Stop now").click()
+    expect(page.get_by_text("Off: stopped")).to_be_visible()
+    assert detail(scene, run)["run"]["status"] == "stopped"
+    expect(page.get_by_text("the user: stopped")).to_be_visible()
+    switch.click()
+    expect(switch).to_be_checked()
+    wait_for(lambda: detail(scene, run)["run"]["status"] == "running", "it goes on")
+
+    page.get_by_role("button", name="Abort").click()
+    page.get_by_role("button", name="Abort it").click()
+    expect(page.get_by_text("Over: aborted")).to_be_visible()
+    expect(switch).to_have_count(0)
+
+
+def test_f10_what_is_asked_is_shown_exactly_and_answered_by_keyboard(scene, visit, parser):
+    """F10, F5, U5: no control character is obeyed and none is hidden; then no, with a word."""
+    page = visit().page(f"auto/{parser}")
+    card = page.get_by_role("region", name="May it run this?")
+    words = card.get_by_role("list", name="The words of the command").get_by_role("listitem")
+
+    expect(words).to_have_text(["rm", "-r", "build\\x1b[2K⟨U+202E⟩"])
+    expect(card.get_by_role("region", name="As it was written")).to_have_text(
+        "rm␣␣-r build\\x1b[2K⟨U+202E⟩"
+    )
+    expect(card).to_contain_text("in its own clone of project · asked because: ")
+    expect(card).to_contain_text("the answer is no")
+    field = card.get_by_label("A word for the agent")
+    field.focus()
+    page.keyboard.type("Keep the build.")
+    page.keyboard.press("Enter")
+
+    question = page.get_by_role("region", name="It wants to know something")
+    question.get_by_role("button", name="Values").focus()
+    page.keyboard.press("Enter")
+    expect(question.get_by_label("Answer to: Which style?")).to_have_value("Values")
+    question.get_by_role("button", name="Answer").press("Enter")
+
+    expect(question).to_have_count(0)
+    events = scene.ask(f"/runs/{parser}/events")["events"]
+    told = [line for event in events for line in event["lines"] if "the control room" in line]
+    assert any("denies" in line and "Keep the build." in line for line in told)
+    assert any("answers" in line and "Values" in line for line in told)
+    assert page.evaluate("window.hacked") is None
+
+
+def test_f10_the_decision_its_reason_the_stop_condition_and_the_budget_are_in_sight(visit, circles):
+    """F10, F3, F4, K5."""
+    page = visit().page(f"auto/{circles}")
+
+    latest = page.get_by_role("region", name="Latest decision")
+    expect(latest).to_contain_text("pause")
+    expect(latest).to_contain_text("90% sure · by rules")
+    expect(latest).to_contain_text("It was continue, overridden by soft stop: no progress")
+    expect(latest).to_contain_text("2 of 2")
+    budget = page.get_by_role("region", name="Budget")
+    expect(budget).to_contain_text("3 of 20")
+    expect(budget).to_contain_text("$0 of $2.00")
+    expect(budget).to_contain_text("may be passed by the turns under way")
+    plan = page.get_by_role("region", name="Plan")
+    expect(plan).to_contain_text("Go in circles")
+    expect(plan).to_contain_text("a person: soft stop: no progress")
+    expect(page.get_by_role("switch", name="Full auto")).not_to_be_checked()
+
+
+def test_f10_decisions_have_receipts_and_a_slider_that_goes_back(visit, circles):
+    """F10, F7."""
+    page = visit().page(f"auto/{circles}?tab=decisions")
+    then = page.get_by_role("region", name="How it stood")
+    expect(then).to_contain_text("waiting")
+    expect(then).to_contain_text("3 turns")
+
+    slider = page.get_by_role("slider", name="Decision")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+
+    expect(then).to_contain_text("running")
+    expect(then).to_contain_text("1 turn ")
+    receipt = page.get_by_role("region", name="Receipt of decision")
+    expect(receipt).to_contain_text("it has not said that it is done")
+    expect(receipt).to_contain_text("The end of its message")
+    page.get_by_role("button", name=re.compile("turn 3: pause")).click()
+    expect(receipt).to_contain_text("overridden by soft stop")
+
+
+def test_f10_the_diff_of_its_work_is_shown(visit, parser):
+    page = visit().page(f"auto/{parser}?tab=work")
+
+    expect(page.get_by_role("tabpanel")).to_contain_text("lexer.py")
+    expect(page.get_by_role("tabpanel")).to_contain_text("return text.split()")
+
+
+def test_u3_a_long_log_is_windowed_and_stays_where_it_is_read(scene, visit):
+    """U3: new lines move nothing while somebody reads further up."""
+    run = thread(scene, "Write a lot")
+    wait_for(lambda: detail(scene, run)["seq"] > 5, "it writes", 30)
+    last = f"wrote file{LINES - 1}.txt"
+    page = visit().page(f"auto/{run}")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text(last, timeout=30_000)
+    rows = page.locator("[role=log] .row")
+    assert rows.count() < LINES / 2
+
+    log.evaluate("box => { box.scrollTop = 400 }")
+    expect(log).not_to_contain_text(last)
+    top = rows.first.inner_text()
+    page.get_by_label("Tell it something").fill("Enough.")
+    page.keyboard.press("Enter")
+    newest = page.get_by_role("button", name="↓ newest")
+    expect(newest).to_be_visible()
+    wait_for(lambda: "Enough." in str(scene.ask(f"/runs/{run}/events?limit=1000")), "it is told")
+
+    assert log.evaluate("box => box.scrollTop") == 400
+    assert rows.first.inner_text() == top
+    newest.click()
+    expect(log).to_contain_text("Enough.")
+
+
+def test_u2_history_finds_a_run_and_goes_through_its_past(scene, visit, circles):
+    """U2, F7: how it stood at each moment, and that everything is decided the same again."""
+    page = visit().page("history")
+    page.get_by_label("Kind").select_option("auto")
+    page.get_by_role("searchbox", name="Find a run").fill("circles go")
+    runs = page.get_by_role("list", name="Runs")
+    expect(runs.get_by_role("listitem")).to_have_count(1)
+    runs.get_by_role("link", name=re.compile("Go in circles")).click()
+
+    then = page.get_by_role("region", name="How it stood")
+    expect(then).to_contain_text("soft stop: no progress")
+    slider = page.get_by_role("slider", name="Moment of the run")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(then).to_contain_text("0 turns")
+    expect(then).to_contain_text("running")
+    expect(page.get_by_role("log")).not_to_contain_text("demo takes a turn")
+    page.get_by_role("button", name="Replay").click()
+    expect(then).to_contain_text("soft stop: no progress")
+
+    page.get_by_role("tab", name="Receipts").click()
+    page.get_by_role("button", name="Decide everything again").click()
+    decided = scene.ask(f"/runs/{circles}/replay")["decisions"]
+    expect(page.get_by_text(f"{decided} of {decided} decisions come out the same.")).to_be_visible()
+    expect(page.get_by_role("list", name="Receipts")).to_contain_text("demo takes a turn")
+
+
+def addresses(*runs):
+    tabs = {"auto": ("log", "work", "decisions"), "history": ("log", "receipts", "stops")}
+    return [
+        f"{page}/{run}?tab={tab}" for page, names in tabs.items() for run in runs for tab in names
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u5_axe_finds_nothing_wrong_with_threads_and_runs(theme, visit, circles, parser):
+    page = visit(color_scheme=theme).page("auto")
+    found = {}
+    for where in addresses(circles, parser):
+        page.goto(page.url.partition("#")[0] + f"#/{where}")
+        page.wait_for_timeout(500)
+        violations = Axe().run(page).response["violations"]
+        found[where] = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
+
+    assert {where: rules for where, rules in found.items() if rules} == {}
+
+
+def test_u5_threads_and_runs_fit_a_phone(visit, circles, parser):
+    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("auto")
+    for where in addresses(circles, parser):
+        page.goto(page.url.partition("#")[0] + f"#/{where}")
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], where
+        expect(page.get_by_role("button", name="ALLSTOP")).to_be_in_viewport()

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { choices, fits, newestFirst, standing } from './runs'
+import type { RunView } from './wire'
+
+function run(id: string, more: Partial<RunView> = {}): RunView {
+  return { id, kind: 'task', title: '', status: 'running', reason: '', ...more } as RunView
+}
+
+const ANY = { text: '', kind: '', status: '' }
+
+test('a run is found by words of its name, title and reason, in any order', () => {
+  const found = run('auto1', { title: 'Write a parser', reason: 'codex takes a turn' })
+
+  expect(fits(found, ANY)).toBe(true)
+  expect(fits(found, { ...ANY, text: 'PARSER codex' })).toBe(true)
+  expect(fits(found, { ...ANY, text: 'parser lexer' })).toBe(false)
+})
+
+test('kind and status are filters; a status is how it ended, if it did', () => {
+  const done = run('a', { kind: 'auto', status: 'done', outcome: 'done' })
+
+  expect(fits(done, { ...ANY, kind: 'room' })).toBe(false)
+  expect(fits(done, { ...ANY, kind: 'auto', status: 'done' })).toBe(true)
+  expect(choices([done, run('b')], standing)).toEqual(['done', 'running'])
+})
+
+test('what is known twice is listed once, as it was said last', () => {
+  const old = run('a', { opened_at: '2026-01-01T00:00:00Z' })
+  const other = run('b', { opened_at: '2026-01-02T00:00:00Z' })
+  const newer = { ...old, status: 'done' }
+
+  expect(newestFirst([old], [other, newer])).toEqual([other, newer])
+})

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { stopsOf } from './stops'
+import type { RecordList } from './wire'
+
+const halted = {
+  asked_at: '2026-01-01T12:00:00Z',
+  took_ms: 41.5,
+  by: 'here:1',
+  killed: [{ label: 'codex', pid: 77 }],
+  discarded: ['auto1: turn 2'],
+  runs: { auto1: 'in a turn' },
+}
+const helm = [
+  { seq: 1, type: 'commanded', event: {} },
+  { seq: 2, type: 'halted', event: halted },
+  { seq: 3, type: 'halted', event: { ...halted, runs: { board: 'at rest' } } },
+] as unknown as RecordList['events']
+
+test('a run has the receipts of the stops that met it', () => {
+  const [stop, ...more] = stopsOf('auto1', helm)
+
+  expect(more).toEqual([])
+  expect(stop).toEqual({
+    seq: 2,
+    asked_at: '2026-01-01T12:00:00Z',
+    took_ms: 41.5,
+    by: 'here:1',
+    killed: ['codex (process 77)'],
+    discarded: ['auto1: turn 2'],
+    left: 'in a turn',
+  })
+})
+
+test('a run that is part of another was stopped with it', () => {
+  expect(stopsOf('board/T1.1', helm).map(({ seq }) => seq)).toEqual([3])
+  expect(stopsOf('board2', helm)).toEqual([])
+})

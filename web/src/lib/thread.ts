@@ -1,0 +1,26 @@
+// Whether a thread of full auto is on, and what can be done with it as it stands.
+
+import type { AutoView, RunView } from './wire'
+
+export type Switch = 'on' | 'off' | 'over'
+
+const HELD = ['paused', 'pausing', 'stopped', 'frozen', 'interrupted']
+
+/** A thread that a decision paused is off as well: it goes on when a person says so. */
+export function switchOf(run: RunView, auto: AutoView): Switch {
+  if (run.outcome) return 'over'
+  return HELD.includes(run.status) || auto.paused ? 'off' : 'on'
+}
+
+/** What the switch says of itself. */
+export function stateWords(run: RunView, auto: AutoView): string {
+  switch (switchOf(run, auto)) {
+    case 'over':
+      return `Over: ${run.outcome}`
+    case 'on':
+      return auto.asks.length ? 'On, and asks you' : 'On'
+    case 'off':
+      if (run.status === 'pausing') return 'Going off after this turn'
+      return run.status === 'stopped' ? 'Off: stopped' : 'Off'
+  }
+}
