@@ -493,6 +493,7 @@ def test_no_agent_can_paint_on_the_terminal_itself(person):
     """As its words stream in, however they are cut into pieces."""
     steps = ", ".join(f"{{ say = {json.dumps(char)} }}" for char in "\x1b]0;evil\x07\x9b2J\r")
     person.scripts(
+        "[notify]\nsounds = false\n",  # the bell is ours to ring
         gpt=[f"{steps}, {{ say = {json.dumps(HOSTILE)} }}, {{ sleep = 0.1 }}"],
         claude=[says("no!")],
     )
