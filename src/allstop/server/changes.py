@@ -117,6 +117,6 @@ class Changes:
         if len(names) > MOST_TASKS:
             yield Changed("reset", "", Reset(lost=False))
             return
-        for name in names:
-            view = overview.view(state.board, state.board[name], helm)
-            yield Changed("task", BOARD, view)
+        tasks = sorted((state.board[name] for name in names), key=lambda task: task.number)
+        for task in tasks:
+            yield Changed("task", BOARD, overview.view(state.board, task, helm))
