@@ -1,8 +1,7 @@
-"""K12, K13, K18: lines, times in words, and what a command line is."""
+"""K12, K13, K18: broken lines, times in words, and what a command line is."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,30 +9,10 @@ from hypothesis import strategies as some
 
 from allstop.adapters.agents.claude_code import announced, orders
 from allstop.adapters.agents.claude_code.asking import literal_words
-from allstop.adapters.agents.claude_code.lines import Lines, TooLong
 from allstop.adapters.agents.claude_code.messages import Result, Unreadable, read
 
 NOW = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)  # a Monday
 WEST = timezone(timedelta(hours=-5))
-
-
-@given(some.binary(max_size=200), some.lists(some.integers(0, 200), max_size=8))
-def test_k12_lines_are_the_same_however_they_come(data, cuts):
-    """K12: pipes cut where they like."""
-    lines, got, edges = Lines(), [], [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    for start, stop in pairwise(edges):
-        got += lines.feed(data[start:stop])
-    got += lines.end()
-
-    assert got == [line.strip() for line in data.split(b"\n") if line.strip()]
-
-
-def test_k12_a_line_that_is_too_long_leaves_only_its_ends():
-    """K12: and the next one is whole again."""
-    lines = Lines(most=10_000)
-    got = [*lines.feed(b"a" * 9_000), *lines.feed(b"b" * 9_000), *lines.feed(b"c\nnext\n")]
-
-    assert got == [TooLong(18_001, b"a" * 4096, b"b" * 4095 + b"c"), b"next"]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from allstop.adapters.agents.claude_code.ends import Moment
-from allstop.adapters.agents.claude_code.lines import TooLong
 from allstop.adapters.agents.claude_code.messages import ControlRequest, ModelUsage, Session
 from allstop.adapters.agents.claude_code.telling import Dropped, GivenUp, Telling, Unknown
+from allstop.adapters.agents.lines import TooLong
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 

@@ -8,7 +8,6 @@ import pytest
 
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw
-from allstop.adapters.agents.codex.lines import Lines, LineTooLongError
 from allstop.adapters.agents.codex.messages import Message, read
 from allstop.adapters.agents.spending import Spent
 from allstop.core.approvals import NOBODY, Ask
@@ -153,20 +152,6 @@ def test_k18_what_is_more_than_a_command_is_a_question(params):
 
     assert (ask.kind, ask.argv) == ("question", ())
     assert len(ask.text) < 17_000
-
-
-def test_k12_lines_are_cut_wherever_they_come_and_none_is_endless():
-    """K12: a cap on their length."""
-    lines = Lines(most=10)
-
-    assert [*lines.feed(b"ab"), *lines.feed(b"c\nde\n\nf"), *lines.feed(b"\n")] == [
-        b"abc",
-        b"de",
-        b"",
-        b"f",
-    ]
-    with pytest.raises(LineTooLongError):
-        list(lines.feed(b"x" * 11))
 
 
 def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 
 from allstop.adapters.agents.acp import messages as told
-from allstop.adapters.agents.claude_code.lines import Line, Lines, TooLong
+from allstop.adapters.agents.lines import Line, Lines, TooLong
 from allstop.core.errors import AllstopError
 from allstop.ports import Child, Stream
 from allstop.programs import Tail

@@ -12,7 +12,7 @@ from allstop.adapters.agents.acp.asking import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, opened
-from allstop.adapters.agents.claude_code.lines import TooLong
+from allstop.adapters.agents.lines import TooLong
 from allstop.core.approvals import Answer, Ask, words
 from allstop.core.moves import Item
 from allstop.core.plain import one_line

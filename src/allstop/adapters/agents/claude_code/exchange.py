@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from allstop.adapters.agents.claude_code import ends, orders
 from allstop.adapters.agents.claude_code.asking import QUESTION, answer, asked
 from allstop.adapters.agents.claude_code.ends import Moment
-from allstop.adapters.agents.claude_code.lines import Line, Lines
 from allstop.adapters.agents.claude_code.messages import (
     BROKEN,
     Answer,
@@ -33,6 +32,7 @@ from allstop.adapters.agents.claude_code.telling import (
 )
 from allstop.adapters.agents.claude_code.tools import answered
 from allstop.adapters.agents.desk import Desk
+from allstop.adapters.agents.lines import Line, Lines
 from allstop.core import approvals
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch

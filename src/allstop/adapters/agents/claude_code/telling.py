@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.claude_code import ends, items
 from allstop.adapters.agents.claude_code.ends import Moment
-from allstop.adapters.agents.claude_code.lines import Line, TooLong
 from allstop.adapters.agents.claude_code.messages import (
     Answer,
     Assistant,
@@ -31,6 +30,7 @@ from allstop.adapters.agents.claude_code.messages import (
     User,
     read,
 )
+from allstop.adapters.agents.lines import Line, TooLong
 from allstop.adapters.agents.spending import capped
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.streaming import MessageWords

@@ -12,7 +12,7 @@ from msgspec import Raw
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import NOT_KNOWN
 from allstop.adapters.agents.codex.fold import USAGE, decoded
-from allstop.adapters.agents.codex.lines import Lines, LineTooLongError
+from allstop.adapters.agents.lines import Lines, LineTooLongError
 from allstop.core.errors import AllstopError
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
@@ -169,7 +169,7 @@ class AppServer:
     def _take(self, data: bytes) -> Iterator[tuple[told.RequestId, str]]:
         """Tell everybody; what nobody is there to answer is left over."""
         try:
-            for line in self._lines.feed(data):
+            for line in self._lines.whole(data):
                 message = told.read(line)
                 if message is not None and not self._told(message) and message.id is not None:
                     yield message.id, message.method

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+from allstop.core.errors import AllstopError
+
 MOST_BYTES = 32 * 1024 * 1024
 END_BYTES = 4096
+
+
+class LineTooLongError(AllstopError):
+    """A line without an end, where none may be lost."""
 
 
 class TooLong(NamedTuple):
@@ -21,7 +27,7 @@ Line: TypeAlias = bytes | TooLong
 
 
 class Lines:
-    """Keeps no more than `most` bytes, whatever comes."""
+    """Keeps no more than `most` bytes, whatever comes. Lines with nothing in them are left out."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
@@ -36,6 +42,19 @@ class Lines:
         for piece in others:
             yield from self.end()
             self._add(piece)
+
+    def whole(self, data: bytes) -> Iterator[bytes]:
+        """The same, for whom each line counts.
+
+        Raises:
+            LineTooLongError: one is, and may never come to its end.
+        """
+        for line in self.feed(data):
+            if isinstance(line, TooLong):
+                raise self._too_long()
+            yield line
+        if self._size > self._most:
+            raise self._too_long()
 
     def end(self) -> Iterator[Line]:
         """The line as far as it has come, if there is anything in it."""
@@ -54,3 +73,6 @@ class Lines:
             kept = b"".join(self._pieces) + piece[: END_BYTES * 2]
             self._head, self._tail, self._pieces = kept[:END_BYTES], kept[-END_BYTES:], []
         self._tail = (self._tail + piece[-END_BYTES:])[-END_BYTES:]
+
+    def _too_long(self) -> LineTooLongError:
+        return LineTooLongError(f"a line is longer than {self._most:,} bytes")
