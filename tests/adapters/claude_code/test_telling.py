@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from allstop.adapters.agents.claude_code.ends import Moment
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code.messages import ControlRequest, ModelUsage, Session
 from allstop.adapters.agents.claude_code.telling import Dropped, GivenUp, Telling, Unknown
 from allstop.adapters.agents.lines import TooLong

@@ -17,7 +17,7 @@ from allstop.adapters.agents.acp.connection import (
 from allstop.adapters.agents.acp.exchange import Exchange
 from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.setup import Setup, launch_of
-from allstop.adapters.agents.acp.verdicts import Moment
+from allstop.adapters.agents.announced import Moment
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, tzinfo
 
 import msgspec
-from msgspec import Struct
 
+from allstop.adapters.agents import announced
 from allstop.adapters.agents.acp.messages import RpcFault
-from allstop.adapters.agents.claude_code import announced
-from allstop.adapters.agents.codex.verdicts import in_words
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.faults import Fault, told, verdict
 from allstop.adapters.agents.limits import is_limited
 from allstop.adapters.agents.resets import retry_at
@@ -61,13 +59,6 @@ _ERROR_REPLY = re.compile(
 """How the replies begin that are none."""
 
 
-class Moment(Struct, frozen=True, kw_only=True):
-    """When something is judged, and what a time of day means there."""
-
-    now: datetime
-    local: tzinfo
-
-
 def refused(fault: RpcFault, at: Moment) -> Failed:
     """An error in place of an answer."""
     words = _words(fault)
@@ -84,9 +75,9 @@ def is_error(reply: str) -> bool:
 
 def failed(words: str, at: Moment, named: FailureKind | None = None) -> Failed:
     """By the exact before the vague: what can't be told apart is the agent's own failure."""
-    reset = announced.reset(words, at.now, at.local)
+    reset = announced.reset(words, at)
     if reset is not None or announced.is_used_up(words) or _USED_UP.search(words):
-        until = reset or in_words(words, at.now) or retry_at({}, words, at.now)
+        until = reset or announced.retry(words, at.now) or retry_at({}, words, at.now)
         return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(words), retry_at=until)
     if _TOO_LONG.search(words):
         return Failed(kind=FailureKind.CONTEXT, message=_shown(words))

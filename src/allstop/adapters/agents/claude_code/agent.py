@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import items
-from allstop.adapters.agents.claude_code.ends import Moment
 from allstop.adapters.agents.claude_code.exchange import Exchange
 from allstop.adapters.agents.claude_code.starting import Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling

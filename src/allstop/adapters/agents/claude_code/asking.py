@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allstop.adapters.agents.claude_code.messages import ControlRequest
+from allstop.adapters.agents.literal import literal_words
 from allstop.core.approvals import Answer, Ask, Option, Question
 from allstop.core.plain import one_line
 
@@ -19,8 +19,6 @@ LABEL_CHARS = 200
 MOST_OPTIONS = 20
 WITHOUT = "Do without it, or say what you need and why."
 ALONE = "Decide for yourself, carefully, and say what you decided."
-
-_SHELL = frozenset("$`*?[]{}~!#;&|<>()\n\r\\")
 
 
 def asked(wanted: ControlRequest) -> Ask:
@@ -53,17 +51,6 @@ def answer(wanted: ControlRequest, told: Answer) -> Mapping[str, Any]:
         answers = dict(zip(asked, told.to(len(asked), ALONE), strict=True))
         given = {**given, "answers": answers}
     return {"behavior": "allow", "updatedInput": given}
-
-
-def literal_words(command: str) -> tuple[str, ...]:
-    """The words of one plain command; none where a shell would make anything else of it."""
-    if not _SHELL.isdisjoint(command):
-        return ()
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return ()
-    return tuple(words) if words and "=" not in words[0] else ()
 
 
 def _edit(name: str, path: str, given: Mapping[str, Any]) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
-
-from allstop.adapters.agents.claude_code import announced
+from allstop.adapters.agents import announced
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code.messages import (
     Assistant,
     ModelUsage,
@@ -43,13 +42,6 @@ _SUBTYPES: Mapping[str, FailureKind] = {
     "error_max_structured_output_retries": FailureKind.BAD_REQUEST,
     "error_max_turns": FailureKind.EXITED,
 }
-
-
-class Moment(Struct, frozen=True, kw_only=True):
-    """When something is judged, and what a time of day means there."""
-
-    now: datetime
-    local: tzinfo = UTC
 
 
 def usage(result: Result, before: Session) -> Usage:
@@ -120,7 +112,7 @@ def crashed(code: int, last_words: str) -> Failed:
 def _until(limit: RateLimit | None, words: str, at: Moment) -> datetime | None:
     if limit is not None and limit.resets_at is not None:
         return datetime.fromtimestamp(limit.resets_at, UTC)
-    return announced.reset(words, at.now, at.local)
+    return announced.reset(words, at)
 
 
 def _kind(told: Assistant | None) -> FailureKind:

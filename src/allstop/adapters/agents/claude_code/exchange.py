@@ -10,9 +10,9 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import ends, orders
 from allstop.adapters.agents.claude_code.asking import QUESTION, answer, asked
-from allstop.adapters.agents.claude_code.ends import Moment
 from allstop.adapters.agents.claude_code.messages import (
     BROKEN,
     Answer,

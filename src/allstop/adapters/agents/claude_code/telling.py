@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import ends, items
-from allstop.adapters.agents.claude_code.ends import Moment
 from allstop.adapters.agents.claude_code.messages import (
     Answer,
     Assistant,

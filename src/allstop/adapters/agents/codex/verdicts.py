@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import replace
 
+from allstop.adapters.agents import announced
 from allstop.adapters.agents.codex.messages import RateLimits, TurnError
 from allstop.adapters.agents.faults import Fault, told, verdict
 from allstop.adapters.agents.resets import MOST
@@ -15,9 +16,6 @@ from allstop.core.moves import LIMITED, Failed, FailureKind
 
 FULL_PERCENT = 100
 BAD = 400
-MINUTE = timedelta(minutes=1)
-LATE = timedelta(minutes=15)
-"""What is that little past was meant for today."""
 
 _KINDS = {
     "contextWindowExceeded": FailureKind.CONTEXT,
@@ -36,14 +34,6 @@ _KINDS = {
 }
 _STATUS = re.compile(r"(?:unexpected|last) status:? (\d{3})", re.IGNORECASE)
 _CONTEXT = re.compile(r"context_length_exceeded|context window", re.IGNORECASE)
-_SPAN = re.compile(
-    r"try again in ((?:\d{1,6} (?:day|hour|minute|second)s?[ ,]*(?:and )?)+)", re.IGNORECASE
-)
-_AT = re.compile(
-    r"try again at (?:(\w{3})\w* (\d{1,2})(?:st|nd|rd|th)?,? (\d{4}),? )?(\d{1,2}):(\d\d) ?([AP]M)",
-    re.IGNORECASE,
-)
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def failed(error: TurnError | None, limits: RateLimits | None, now: datetime) -> Failed:
@@ -54,7 +44,7 @@ def failed(error: TurnError | None, limits: RateLimits | None, now: datetime) ->
     if judged.kind not in LIMITED:
         return judged
     at = _used_up_until(limits, now) if judged.kind is FailureKind.USAGE_LIMITED else None
-    return replace(judged, retry_at=at or judged.retry_at or in_words(fault.message, now))
+    return replace(judged, retry_at=at or judged.retry_at or announced.retry(fault.message, now))
 
 
 def _fault(error: TurnError) -> Fault:
@@ -103,32 +93,3 @@ def _used_up_until(limits: RateLimits | None, now: datetime) -> datetime | None:
     earliest, latest = now.timestamp(), (now + MOST).timestamp()
     at = max((reset for reset in resets if earliest <= reset <= latest), default=None)
     return None if at is None else datetime.fromtimestamp(at, UTC)
-
-
-def in_words(words: str, now: datetime) -> datetime | None:
-    """Codex words the reset for people, in the time zone that it runs in: ours is UTC."""
-    if found := _SPAN.search(words):
-        parts = re.findall(r"(\d+) (day|hour|minute|second)", found[1], re.IGNORECASE)
-        spans = {f"{unit.lower()}s": float(number) for number, unit in parts}
-        at = now + timedelta(**spans)
-    elif found := _AT.search(words):
-        at = _clock(found, now)
-    else:
-        return None
-    return at if now <= at <= now + MOST else None
-
-
-def _clock(found: re.Match[str], now: datetime) -> datetime:
-    """The end of the minute that is named; a day later where that has long been."""
-    month, day, year, hour, minute, half = found.groups()
-    hours = int(hour) % 12 + (12 if half.upper() == "PM" else 0)
-    try:
-        at = now.replace(hour=hours, minute=int(minute), second=0, microsecond=0) + MINUTE
-        if month is not None:
-            number = _MONTHS.index(month.lower()) + 1
-            return at.replace(year=int(year), month=number, day=int(day))
-    except ValueError:
-        return now - MINUTE
-    if at < now - LATE:
-        return at + timedelta(days=1)
-    return max(at, now)
