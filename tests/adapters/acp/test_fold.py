@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.asking import answer_to, ask_of
 from allstop.adapters.agents.acp.fold import Fold
+from allstop.adapters.agents.rpc import Message, read
 from allstop.adapters.agents.spending import Spent
 from allstop.core.approvals import NOBODY, Answer, Ask, Leave
 from allstop.core.moves import Item
@@ -21,7 +23,7 @@ def lines(name):
 
 
 def messages(name):
-    return [told.read(json.dumps(line).encode()) for line in lines(name)]
+    return [read(json.dumps(line).encode()) for line in lines(name)]
 
 
 def folded(name):
@@ -37,7 +39,7 @@ def updated(*updates):
     fold = Fold()
     steps = []
     for each in updates:
-        note = told.Message(params=json.dumps({"update": each}).encode())
+        note = Message(params=json.dumps({"update": each}).encode())
         steps += fold.take(told.update_in(note))
     return fold, [*steps, *fold.end()]
 
@@ -192,7 +194,7 @@ def test_k12_a_huge_change_is_not_compared():
     ],
 )
 def test_k10_tokens_are_counted_whichever_way_they_are_told(tokens, spent):
-    counts = None if tokens is None else told.msgspec.convert(tokens, told.Tokens)
+    counts = None if tokens is None else msgspec.convert(tokens, told.Tokens)
 
     assert Fold().spent(counts, 40) == spent
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from allstop.adapters.agents.acp.messages import RpcFault
 from allstop.adapters.agents.acp.verdicts import failed, is_error, refused
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.rpc import RpcFault
 from allstop.core.moves import FailureKind
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw
-from allstop.adapters.agents.codex.messages import Message, read
+from allstop.adapters.agents.rpc import Message, read
 from allstop.adapters.agents.spending import Spent
 from allstop.core.approvals import NOBODY, Ask
 from allstop.ports import Live

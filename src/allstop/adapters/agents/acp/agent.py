@@ -8,16 +8,12 @@ from datetime import UTC
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import verdicts
-from allstop.adapters.agents.acp.connection import (
-    Connection,
-    GoneError,
-    RefusedError,
-    SilentError,
-)
+from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.exchange import Exchange
 from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.setup import Setup, launch_of
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
 

@@ -6,8 +6,9 @@ import json
 import shlex
 
 from allstop.adapters.agents.acp.items import command_of, diff_of, paths_of
-from allstop.adapters.agents.acp.messages import Permission, RequestId, ToolCall
+from allstop.adapters.agents.acp.messages import Permission, ToolCall
 from allstop.adapters.agents.literal import literal_words
+from allstop.adapters.agents.rpc import RequestId
 from allstop.core.approvals import Answer, Ask
 from allstop.core.plain import ending, one_line
 

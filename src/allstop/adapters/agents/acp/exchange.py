@@ -13,6 +13,7 @@ from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, opened
 from allstop.adapters.agents.lines import TooLong
+from allstop.adapters.agents.rpc import Message, RequestId
 from allstop.core.approvals import Answer, Ask, words
 from allstop.core.moves import Item
 from allstop.core.plain import one_line
@@ -38,7 +39,7 @@ class Exchange:
         self._is_on = False  # between the prompt and its end; all else is history
         self._had_history = False
         self._stirred = anyio.Event()
-        self._asks: dict[told.RequestId, anyio.CancelScope] = {}
+        self._asks: dict[RequestId, anyio.CancelScope] = {}
 
     async def take(self, model: str | None) -> told.Ended:
         """
@@ -93,7 +94,7 @@ class Exchange:
                 if quiet.cancelled_caught:
                     return
 
-    async def _hear(self, group: TaskGroup, message: told.Message | TooLong) -> None:
+    async def _hear(self, group: TaskGroup, message: Message | TooLong) -> None:
         self._stirred.set()
         if isinstance(message, TooLong):
             text = f"a line of {message.size:,} bytes was thrown away"
@@ -104,10 +105,10 @@ class Exchange:
             self._let_go(message)
         elif message.method and message.id is not None:
             self._requested(group, message, message.id)
-        elif self._connection.is_latest(message):
+        elif self._connection.peer.is_latest(message):
             self._is_on = False  # the prompt is answered: what comes now is not of this turn
 
-    async def _updated(self, message: told.Message) -> None:
+    async def _updated(self, message: Message) -> None:
         update = told.update_in(message)
         if update is None:
             return
@@ -120,26 +121,26 @@ class Exchange:
             else:
                 await self._watch.saw(each)
 
-    def _requested(self, group: TaskGroup, message: told.Message, request: told.RequestId) -> None:
+    def _requested(self, group: TaskGroup, message: Message, request: RequestId) -> None:
         wanted = told.permission_in(message) if message.method == PERMISSION else None
         if wanted is None:
-            group.start_soon(self._connection.refuse, request, message.method)
+            group.start_soon(self._connection.peer.refuse, request, message.method)
         else:
             group.start_soon(self._permit, request, wanted)
 
-    async def _permit(self, request: told.RequestId, wanted: told.Permission) -> None:
+    async def _permit(self, request: RequestId, wanted: told.Permission) -> None:
         """Whoever is asked is let go when the answer is no longer wanted."""
         ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
         with anyio.CancelScope() as scope:
             self._asks[request] = scope
             answer = await self._watch.ask(ask)
             self.denied = self.denied if answer.allows else _denial(ask, answer)
-            await self._connection.answer(request, answer_to(wanted, answer))
+            await self._connection.peer.answer(request, answer_to(wanted, answer))
         self._asks.pop(request, None)  # an agent may give two questions one name
         if scope.cancelled_caught:
-            await self._connection.answer(request, CANCELLED)
+            await self._connection.peer.answer(request, CANCELLED)
 
-    def _let_go(self, message: told.Message) -> None:
+    def _let_go(self, message: Message) -> None:
         if (scope := self._asks.get(told.taken_back_in(message))) is not None:
             scope.cancel()
 
@@ -149,13 +150,13 @@ class Exchange:
             return
         with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_WITHIN_S) as within:
 
-            async def hear(message: told.Message | TooLong) -> None:
-                if isinstance(message, told.Message) and self._connection.is_latest(message):
+            async def hear(message: Message | TooLong) -> None:
+                if isinstance(message, Message) and self._connection.peer.is_latest(message):
                     within.cancel()
 
-            await self._connection.note("session/cancel", {"sessionId": self.thread})
+            await self._connection.peer.note("session/cancel", {"sessionId": self.thread})
             for request in tuple(self._asks):
-                await self._connection.answer(request, CANCELLED)
+                await self._connection.peer.answer(request, CANCELLED)
             await self._connection.pump(hear)
 
 

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
-RequestId = int | str
-
-
-class RpcFault(Struct, frozen=True):
-    message: str = ""
-    code: int = 0
-    data: Any = None
-
-
-class Message(Struct, frozen=True):
-    """One line: an answer has no method, a note no id, a request both."""
-
-    id: RequestId | None = None
-    method: str = ""
-    params: Raw = Raw(b"{}")
-    result: Raw = Raw(b"null")
-    error: RpcFault | None = None
+from allstop.adapters.agents.rpc import Message, RequestId, decoded
 
 
 class _Told(Struct, frozen=True, rename="camel"):
@@ -135,35 +118,15 @@ class TakenBack(_Told, frozen=True):
     request_id: RequestId = ""
 
 
-def read(line: bytes) -> Message | None:
-    """The message; None for what is none. Bytes that are no UTF-8 are shown as such."""
-    try:
-        return msgspec.json.decode(line.decode(errors="replace"), type=Message)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
 def update_in(message: Message) -> Update | None:
-    try:
-        return msgspec.json.decode(message.params, type=UpdateNote).update
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    note = decoded(message.params, UpdateNote)
+    return note.update if note else None
 
 
 def permission_in(message: Message) -> Permission | None:
-    try:
-        return msgspec.json.decode(message.params, type=Permission)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    return decoded(message.params, Permission)
 
 
 def taken_back_in(message: Message) -> RequestId:
     """Which request is no longer to be answered."""
-    try:
-        return msgspec.json.decode(message.params, type=TakenBack).request_id
-    except msgspec.DecodeError:
-        return ""
-
-
-def written(**fields: object) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", **fields}) + b"\n"
+    return (decoded(message.params, TakenBack) or TakenBack()).request_id

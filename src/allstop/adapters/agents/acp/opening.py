@@ -7,8 +7,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.acp import messages as told
-from allstop.adapters.agents.acp.connection import Connection, RefusedError
+from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.verdicts import NOT_FOUND
+from allstop.adapters.agents.peer import RefusedError
 
 VERSION = 1
 CLIENT: dict[str, object] = {
@@ -44,12 +45,12 @@ async def opened(
     """
     hello = await connection.request("initialize", told.Hello, CLIENT)
     if hello.protocol_version != VERSION:
-        raise _refusal(f"it speaks version {hello.protocol_version} of ACP, not {VERSION}")
+        raise RefusedError(f"it speaks version {hello.protocol_version} of ACP, not {VERSION}")
     way = Way.NEW if wanted is None else _way(hello.agent_capabilities, fork=fork)
     session, way, missed = await _session(connection, wanted, way)
     thread = (wanted or "") if way in (Way.RESUME, Way.LOAD) else session.session_id
     if not thread:
-        raise _refusal("the agent did not say how it calls the conversation")
+        raise RefusedError("the agent did not say how it calls the conversation")
     if model is not None:
         await _choose(connection, thread, session, model)
     return Open(thread=thread, way=way, missed=missed)
@@ -76,7 +77,7 @@ async def _session(
 def _way(offers: told.Offers, *, fork: bool) -> Way:
     if fork:
         if offers.session_capabilities.fork is None:
-            raise _refusal("it can't copy a conversation")
+            raise RefusedError("it can't copy a conversation")
         return Way.FORK
     if offers.session_capabilities.resume is not None:
         return Way.RESUME
@@ -87,10 +88,6 @@ async def _choose(connection: Connection, thread: str, session: told.Opened, mod
     options = session.config_options or ()
     option = next((each.id for each in options if each.category == "model"), None)
     if option is None:
-        raise _refusal("it does not let its model be chosen: leave out model")
+        raise RefusedError("it does not let its model be chosen: leave out model")
     params: dict[str, object] = {"sessionId": thread, "configId": option, "value": model}
     await connection.request("session/set_config_option", told.Opened, params)
-
-
-def _refusal(why: str) -> RefusedError:
-    return RefusedError(told.RpcFault(message=why))

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import msgspec
 
 from allstop.adapters.agents import announced
-from allstop.adapters.agents.acp.messages import RpcFault
 from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.faults import Fault, told, verdict
 from allstop.adapters.agents.limits import is_limited
 from allstop.adapters.agents.resets import retry_at
+from allstop.adapters.agents.rpc import RpcFault
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.plain import one_line
 

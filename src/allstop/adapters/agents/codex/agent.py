@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from allstop.adapters.agents.codex.conversation import Conversation, Params
 from allstop.adapters.agents.codex.fold import Ended
 from allstop.adapters.agents.codex.pool import SharedServer
-from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
+from allstop.adapters.agents.codex.server import AppServer
 from allstop.adapters.agents.codex.setup import Setup, launch_of
 from allstop.adapters.agents.codex.verdicts import failed
+from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.adapters.agents.prices import Tariff
 from allstop.adapters.agents.spending import capped
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage

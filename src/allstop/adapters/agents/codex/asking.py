@@ -7,16 +7,16 @@ import shlex
 import msgspec
 
 from allstop.adapters.agents.codex.commands import argv_of, line_of
-from allstop.adapters.agents.codex.fold import Asked, decoded
+from allstop.adapters.agents.codex.fold import Asked
 from allstop.adapters.agents.codex.items import changes
 from allstop.adapters.agents.codex.messages import Approval, FileChange, Question, ThreadItem
+from allstop.adapters.agents.rpc import decoded
 from allstop.core import approvals
 from allstop.core.approvals import Answer, Ask, Leave, Option
 from allstop.core.plain import ending, one_line
 
 QUESTION = "item/tool/requestUserInput"
 
-NOT_KNOWN = -32601
 ASK_CHARS = 16_000
 LABEL_CHARS = 200
 MOST_OPTIONS = 20

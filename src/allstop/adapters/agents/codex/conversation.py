@@ -12,11 +12,13 @@ import msgspec
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
-from allstop.adapters.agents.codex.fold import Asked, Capped, Ended, Fold, Saw, decoded
+from allstop.adapters.agents.codex.fold import Asked, Capped, Ended, Fold, Saw
 from allstop.adapters.agents.codex.guessing import Guess
-from allstop.adapters.agents.codex.server import AppServer, GoneError, RefusedError, SilentError
+from allstop.adapters.agents.codex.server import AppServer
 from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
 from allstop.adapters.agents.desk import Desk, is_open
+from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
+from allstop.adapters.agents.rpc import Message, RequestId, decoded
 from allstop.core.prompting import Prompt
 from allstop.ports import Live, Turn, Watch
 
@@ -44,7 +46,7 @@ class Conversation:
         self._watch = watch
         self._steps: deque[Slow] = deque()
         self._stirred = anyio.Event()
-        self._asking: tuple[told.RequestId, anyio.CancelScope] | None = None
+        self._asking: tuple[RequestId, anyio.CancelScope] | None = None
         self._has_begun = False
 
     async def open(self, policy: Params) -> None:
@@ -138,34 +140,34 @@ class Conversation:
         where = decoded(asked.params, told.Where) or told.Where()
         ask = ask_of(asked, self.fold.begun(where.item_id), self.opened.cwd)
         if ask is None:
-            await self._server.refuse(asked.id, asked.method)
+            await self._server.peer.refuse(asked.id, asked.method)
             return
         with self._wanted(asked.id) as scope:
             answer = await self._watch.ask(ask)
         if not scope.cancelled_caught:
-            await self._server.answer(asked.id, answer_to(asked, answer))
+            await self._server.peer.answer(asked.id, answer_to(asked, answer))
 
     async def _use(self, asked: Asked) -> None:
         """A tool of ours."""
         call = decoded(asked.params, told.ToolCall) or told.ToolCall()
         name = tool_of(call)
         if name is None:
-            await self._server.refuse(asked.id, asked.method)
+            await self._server.peer.refuse(asked.id, asked.method)
             return
         with self._wanted(asked.id) as scope:
             done = await self.desk.call(name, call.arguments)
         if not scope.cancelled_caught:
-            await self._server.answer(asked.id, answer_of(done))
+            await self._server.peer.answer(asked.id, answer_of(done))
 
     @contextmanager
-    def _wanted(self, request: told.RequestId) -> Iterator[anyio.CancelScope]:
+    def _wanted(self, request: RequestId) -> Iterator[anyio.CancelScope]:
         with anyio.CancelScope() as scope:
             self._asking = (request, scope)
             self._let_go()
             yield scope
         self._asking = None
 
-    def _hear(self, message: told.Message | None) -> bool:
+    def _hear(self, message: Message | None) -> bool:
         steps = self.fold.take(message) if message else ()
         for step in steps:
             if isinstance(step, Live):

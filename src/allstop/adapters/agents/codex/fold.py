@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -12,6 +12,7 @@ from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.commands import line_of
 from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.items import item_of, plan_of
+from allstop.adapters.agents.rpc import Message, RequestId, decoded
 from allstop.adapters.agents.spending import Spent, counted
 from allstop.core.moves import Item
 from allstop.core.plain import ending, one_line
@@ -30,7 +31,7 @@ class Saw(NamedTuple):
 class Asked(NamedTuple):
     """The server wants an answer."""
 
-    id: told.RequestId
+    id: RequestId
     method: str
     params: Raw
 
@@ -44,7 +45,6 @@ class Ended(NamedTuple):
     error: told.TurnError | None
 
 
-T = TypeVar("T")
 Step: TypeAlias = Live | Saw | Asked | Capped | Ended
 
 _LIVE = {
@@ -69,7 +69,7 @@ class Fold:
         self.spent = Spent()
         self.error: told.TurnError | None = None
         self.ended: Ended | None = None
-        self.resolved: set[told.RequestId] = set()
+        self.resolved: set[RequestId] = set()
         self._begun: dict[str, told.ThreadItem] = {}
         self._strange: set[str] = set()
         self._diff = ""
@@ -85,7 +85,7 @@ class Fold:
             "turn/completed": self._end,
         }
 
-    def take(self, message: told.Message) -> tuple[Step, ...]:
+    def take(self, message: Message) -> tuple[Step, ...]:
         """What it means; nothing for what isn't ours."""
         if self.ended:
             return ()
@@ -123,7 +123,7 @@ class Fold:
         """The item as it was when it began: a file change tells its diff only there."""
         return self._begun.get(item_id)
 
-    def _is_ours(self, message: told.Message) -> bool:
+    def _is_ours(self, message: Message) -> bool:
         where = decoded(message.params, told.Where) or told.Where()
         turn = where.turn_id or where.turn.root_turn_id or where.turn.id
         if message.method == "turn/started":
@@ -131,7 +131,7 @@ class Fold:
             self.active = where.turn.id if turn == self.turn else self.active
         return not turn or turn == self.turn
 
-    def _remember(self, message: told.Message) -> None:
+    def _remember(self, message: Message) -> None:
         """What the conversation had used before is told, now and then, after a turn began."""
         if message.method == USAGE:
             usage = decoded(message.params, told.UsageNote) or told.UsageNote()
@@ -194,13 +194,6 @@ class Fold:
         return (*diff, self.ended)
 
 
-def _delta(message: told.Message) -> tuple[Step, ...]:
+def _delta(message: Message) -> tuple[Step, ...]:
     note = decoded(message.params, told.Delta)
     return (Live(_LIVE[message.method], note.delta),) if note and note.delta else ()
-
-
-def decoded(params: Raw, kind: type[T]) -> T | None:
-    try:
-        return msgspec.json.decode(params, type=kind)
-    except msgspec.DecodeError:
-        return None

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-RequestId = int | str
-
-
-class RpcFault(Struct, frozen=True):
-    message: str = ""
-    code: int = 0
-
-
-class Message(Struct, frozen=True):
-    """One line: an answer has no method, a note no id, a request both."""
-
-    id: RequestId | None = None
-    method: str = ""
-    params: Raw = Raw(b"{}")
-    result: Raw = Raw(b"null")
-    error: RpcFault | None = None
+from allstop.adapters.agents.rpc import RequestId
 
 
 class _Told(Struct, frozen=True, rename="camel"):
@@ -188,15 +172,3 @@ class Opened(_Told, frozen=True):
 
 class Started(_Told, frozen=True):
     turn: Named
-
-
-def read(line: bytes) -> Message | None:
-    """The message; None for what is none. Bytes that are no UTF-8 are shown as such."""
-    try:
-        return msgspec.json.decode(line.decode(errors="replace"), type=Message)
-    except msgspec.DecodeError:
-        return None
-
-
-def written(**fields: object) -> bytes:
-    return msgspec.json.encode(fields) + b"\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -10,36 +9,18 @@ import anyio
 from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages as told
-from allstop.adapters.agents.codex.asking import NOT_KNOWN
-from allstop.adapters.agents.codex.fold import USAGE, decoded
+from allstop.adapters.agents.codex.fold import USAGE
 from allstop.adapters.agents.lines import Lines, LineTooLongError
-from allstop.core.errors import AllstopError
+from allstop.adapters.agents.peer import GoneError, Peer, SilentError
+from allstop.adapters.agents.rpc import Message, RequestId, decoded, read
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 
 SEND_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 2.0
 
-Ear = Callable[[told.Message | None], bool]
+Ear = Callable[[Message | None], bool]
 """Hears what is noted in one conversation, None when nothing more will come; whether it counts."""
-
-
-class RefusedError(AllstopError):
-    """The app-server answered with an error."""
-
-
-class GoneError(AllstopError):
-    """The app-server has ended."""
-
-
-class SilentError(AllstopError):
-    """The app-server does not answer."""
-
-
-class _Answer:
-    def __init__(self) -> None:
-        self.came = anyio.Event()
-        self.message: told.Message | None = None
 
 
 class AppServer:
@@ -50,8 +31,6 @@ class AppServer:
         self._answer_within_s = answer_within_s
         self._lines = Lines()
         self._last_words = Tail(4096)
-        self._ids = itertools.count(1)
-        self._waiting: dict[told.RequestId, _Answer] = {}
         self._ears: dict[str, Ear] = {}
         self._sending = anyio.Lock()
         self._pumping = anyio.Lock()
@@ -60,7 +39,12 @@ class AppServer:
         self.limits: told.RateLimits | None = None
         self.threads: dict[str, told.Opened] = {}  # those it has open
         self.totals: dict[str, told.Tokens] = {}  # what each has used, as it was last told
-        self.gone = ""  # why
+        self.peer = Peer(self._send)
+
+    @property
+    def gone(self) -> str:
+        """Why it is, if it is."""
+        return self.peer.gone
 
     @asynccontextmanager
     async def pumped(self) -> AsyncIterator[None]:
@@ -83,7 +67,7 @@ class AppServer:
                 client = {"name": "allstop", "title": "Allstop", "version": "1"}
                 hello = {"clientInfo": client, "capabilities": {"experimentalApi": True}}
                 await self.request("initialize", hello)
-                await self._send(told.written(method="initialized"))
+                await self.peer.note("initialized")
                 self._greeted = True
 
     async def request(
@@ -96,29 +80,11 @@ class AppServer:
             SilentError: there is no answer in time.
         """
         within_s = within_s or self._answer_within_s
-        number = next(self._ids)
-        answer = self._waiting[number] = _Answer()
-        try:
-            with anyio.move_on_after(within_s):
-                if not self.gone:
-                    await self._send(told.written(id=number, method=method, params=params))
-                    await answer.came.wait()
-        finally:
-            del self._waiting[number]
-        if answer.message is None:
-            if self.gone:
-                raise GoneError(self.gone)
-            raise SilentError(f"codex did not answer {method} within {within_s:g} s")
-        if answer.message.error is not None:
-            raise RefusedError(f"{method}: {answer.message.error.message}")
-        return answer.message.result
-
-    async def answer(self, request: told.RequestId, result: dict[str, object]) -> None:
-        await self._send(told.written(id=request, result=result))
-
-    async def refuse(self, request: told.RequestId, method: str) -> None:
-        error = {"code": NOT_KNOWN, "message": f"{method} is not answered here"}
-        await self._send(told.written(id=request, error=error))
+        with anyio.move_on_after(within_s):
+            return await self.peer.request(method, params)
+        if self.gone:
+            raise GoneError(self.gone)
+        raise SilentError(f"codex did not answer {method} within {within_s:g} s")
 
     @contextmanager
     def heard_by(self, thread: str, ear: Ear) -> Iterator[None]:
@@ -164,23 +130,21 @@ class AppServer:
                     self._last_words.add(chunk.data)
                 else:
                     for foreign in self._take(chunk.data):
-                        refusals.start_soon(self.refuse, *foreign)
+                        refusals.start_soon(self.peer.refuse, *foreign)
 
-    def _take(self, data: bytes) -> Iterator[tuple[told.RequestId, str]]:
+    def _take(self, data: bytes) -> Iterator[tuple[RequestId, str]]:
         """Tell everybody; what nobody is there to answer is left over."""
         try:
             for line in self._lines.whole(data):
-                message = told.read(line)
+                message = read(line)
                 if message is not None and not self._told(message) and message.id is not None:
                     yield message.id, message.method
         except LineTooLongError as error:
             self._lose(f"codex: {error.message}")
 
-    def _told(self, message: told.Message) -> bool:
+    def _told(self, message: Message) -> bool:
         if not message.method:
-            if answer := self._waiting.get(message.id or 0):
-                answer.message = message
-                answer.came.set()
+            self.peer.answered(message)
             return True
         if message.method == "account/rateLimits/updated":
             note = decoded(message.params, told.LimitsNote)
@@ -194,8 +158,6 @@ class AppServer:
         return ear is not None and ear(message)
 
     def _lose(self, why: str) -> None:
-        self.gone = self.gone or f"{why}\n{self._last_words.text().strip()}".strip()
-        for answer in self._waiting.values():
-            answer.came.set()
+        self.peer.lose(f"{why}\n{self._last_words.text().strip()}".strip())
         for ear in tuple(self._ears.values()):
             ear(None)
