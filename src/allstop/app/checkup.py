@@ -17,19 +17,18 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.token_caps import token_budgets
-from allstop.core.approvals import NOBODY
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Check, CheckResult, Failed, FailureKind, Item, TurnDone
+from allstop.core.moves import Check, CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.plain import ending
 from allstop.core.prompting import prompt
-from allstop.ports import Box, Launcher, Live, Turn
+from allstop.loop.unwatched import Unwatched
+from allstop.ports import Box, Launcher, Turn
 from allstop.settings import roster
 from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.core.approvals import Answer, Ask
 
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0
@@ -115,7 +114,7 @@ async def try_agent(house: House, name: str, text: str) -> Tried:
     )
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         with anyio.move_on_after(TRY_S):
-            result = await agent.take_turn(_turn(chosen, text, Path(folder)), _Silent())
+            result = await agent.take_turn(_turn(chosen, text, Path(folder)), Unwatched())
         await agent.close()
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
@@ -125,22 +124,6 @@ def _turn(name: AgentName, text: str, folder: Path) -> Turn:
         (folder / each).mkdir(mode=0o700)
     place = Box(home=str(folder / "home"), workspace=str(folder / "work"))
     return Turn(run=RunId(f"try-{name}"), prompt=prompt(text), place=place)
-
-
-class _Silent:
-    """Nobody watches, and nobody is there to ask."""
-
-    def live(self, live: Live) -> None:
-        pass
-
-    async def opened(self, thread: str) -> None:
-        pass
-
-    async def saw(self, item: Item) -> None:
-        pass
-
-    async def ask(self, ask: Ask) -> Answer:
-        return NOBODY
 
 
 async def examine(house: House) -> list[Finding]:

@@ -8,11 +8,12 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.core.advice import Advice, question_talk, read_advice
-from allstop.core.approvals import NOBODY, Answer, Ask, Leave, words
+from allstop.core.approvals import Answer, Ask, Leave, words
 from allstop.core.ids import RunId
 from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
 from allstop.core.plain import one_line
 from allstop.core.prompting import prompt_of
+from allstop.loop.unwatched import Unwatched
 from allstop.ports import Agent, Live, Turn
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Advising:
         self._watch.patience.hold()  # it is not the agent that is silent
         try:
             with anyio.move_on_after(ADVICE_S):
-                result = await self._adviser.take_turn(turn, _Quiet())
+                result = await self._adviser.take_turn(turn, Unwatched())
         finally:
             self._watch.patience.release()
         if result is None:
@@ -86,22 +87,6 @@ class Advising:
         if isinstance(result, Failed):
             return one_line(result.message or result.kind.value, 200)
         return read_advice(result.text, ask)
-
-
-class _Quiet:
-    """Nobody listens to what an adviser says besides."""
-
-    def live(self, live: Live) -> None:
-        pass
-
-    async def opened(self, thread: str) -> None:
-        pass
-
-    async def saw(self, item: Item) -> None:
-        pass
-
-    async def ask(self, ask: Ask) -> Answer:
-        return NOBODY
 
 
 def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:

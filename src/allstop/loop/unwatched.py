@@ -1,0 +1,21 @@
+"""A turn that nobody watches, and in which nobody is there to ask."""
+
+from __future__ import annotations
+
+from allstop.core.approvals import NOBODY, Answer, Ask
+from allstop.core.moves import Item
+from allstop.ports import Live
+
+
+class Unwatched:
+    def live(self, live: Live) -> None:
+        pass
+
+    async def opened(self, thread: str) -> None:
+        pass
+
+    async def saw(self, item: Item) -> None:
+        pass
+
+    async def ask(self, ask: Ask) -> Answer:
+        return NOBODY
