@@ -352,6 +352,11 @@ def says(message, **more):
     return f"{{ say = {json.dumps(envelope(message, **more))} }}"
 
 
+def writes(name):
+    """The steps of an agent that makes a file and is done."""
+    return f'{{ write = "{name}", text = "x" }}, {{ signal = "COMPLETE" }}'
+
+
 def talker(place):
     plain = at_home(place)
     return Talker(plain.home, plain.repository)

@@ -29,25 +29,12 @@ from parlours import (
     says,
     sitting,
     taking_turns,
-    talker,
     to,
     until,
 )
 from people import wait_for
 
 HANGS = f"{says(LATE)}, {{ hang = true }}"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = talker(tmp_path)
-    yield person
-    person.close()
 
 
 @asynccontextmanager

@@ -20,12 +20,7 @@ from allstop.core.talk import TalkMode
 from allstop.core.tasks import Changes, Status
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals
-from parlours import says, talker, to, until
-
-
-def writes(name):
-    return f'{{ write = "{name}", text = "x" }}, {{ signal = "COMPLETE" }}'
-
+from parlours import says, to, until, writes
 
 SETTINGS = (
     '[review]\nmode = "skip"\n[auto]\ncooldown_s = 0\nreview = "never"\n[loop]\nmax_parallel = 2\n'
@@ -33,31 +28,11 @@ SETTINGS = (
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = talker(tmp_path)
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def house(person):
+def house(trusted):
     def make(settings=SETTINGS, **turns):
-        person.scripts(settings, **(turns or {"worker": [writes("w.txt")]}))
-        person.commit()
-        person.allstop("trust", "--yes")
-        house = person.house()
-        made.append(house)
-        return house
+        return trusted(settings, **(turns or {"worker": [writes("w.txt")]}))
 
-    made = []
-    yield make
-    for each in made:
-        each.close()
+    return make
 
 
 async def task_is(house, task, wanted):

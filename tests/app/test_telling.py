@@ -14,7 +14,7 @@ from allstop.core.ids import BOARD, RunId
 from allstop.core.talk import TalkMode
 from allstop.ports import Entry
 from listeners import listening
-from parlours import says, talker, to, until
+from parlours import says, to, until, writes
 
 CANARY = "hunter2-hunter2"
 SETTINGS = """
@@ -28,23 +28,6 @@ desktop = false
 private = true
 urls = ["{url}"]
 """
-COMPLETE = '{ signal = "COMPLETE" }'
-
-
-def writes(name):
-    return f'{{ write = "{name}", text = "x" }}, {COMPLETE}'
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = talker(tmp_path)
-    yield person
-    person.close()
 
 
 @pytest.fixture
@@ -54,18 +37,11 @@ def listener():
 
 
 @pytest.fixture
-def house(person, listener):
+def house(trusted, listener):
     def make(settings="", **turns):
-        person.scripts(SETTINGS.format(url=listener.url()) + settings, **turns)
-        person.commit()
-        person.allstop("trust", "--yes")
-        made.append(person.house())
-        return made[-1]
+        return trusted(SETTINGS.format(url=listener.url()) + settings, **turns)
 
-    made = []
-    yield make
-    for each in made:
-        each.close()
+    return make
 
 
 async def told(listener, count):

@@ -1,0 +1,34 @@
+"""A person with agents by scripts, whose houses are opened in this process."""
+
+import pytest
+
+from parlours import talker
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = talker(tmp_path)
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def trusted(person):
+    """Makes a house of these settings and agents, all of it accepted by the person."""
+
+    def make(settings, **turns):
+        person.scripts(settings, **turns)
+        person.commit()
+        person.allstop("trust", "--yes")
+        made.append(person.house())
+        return made[-1]
+
+    made = []
+    yield make
+    for each in made:
+        each.close()
