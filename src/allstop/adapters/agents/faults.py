@@ -139,6 +139,11 @@ def told(status: int, headers: Mapping[str, str], body: object) -> Fault:
     return Fault(message=message, status=status, headers=headers)
 
 
+def without_key(message: str, key: str) -> str:
+    """As it may be shown. What is as short as a word is no key."""
+    return message.replace(key, "[the key]") if len(key) > 8 else message
+
+
 def rejects(fault: Fault, words: tuple[str, ...]) -> bool:
     """Whether it says that one of these parameters is what it does not take."""
     named = any(word in fault.message for word in words)

@@ -18,6 +18,7 @@ from allstop.adapters.agents.faults import (
     is_no_such_place,
     rejects,
     verdict,
+    without_key,
 )
 from allstop.adapters.agents.prices import Tariff
 from allstop.adapters.agents.questions import Question, ask
@@ -132,9 +133,7 @@ class ModelAgent:
         )
 
     def _explained(self, failed: Failed) -> str:
-        message, key = failed.message, self._endpoint.key
-        if len(key) > 8:
-            message = message.replace(key, "[the key]")
+        message = without_key(failed.message, self._endpoint.key)
         if failed.kind is FailureKind.AUTH and self._endpoint.key_name:
             message += f"; the key is the one in {self._endpoint.key_name}"
         return f"{self._endpoint.model}: {message}"

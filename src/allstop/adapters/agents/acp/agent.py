@@ -13,6 +13,7 @@ from allstop.adapters.agents.acp.exchange import Exchange
 from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.setup import Setup, launch_of
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
@@ -69,7 +70,7 @@ class AcpAgent:
             return replace(result, usage=self._usage(exchange, turn, tokens))
         has_used = tokens is not None or exchange.fold.has_worked
         usage = self._usage(exchange, turn, tokens) if has_used else Usage()
-        return replace(result, usage=usage, message=self._without_key(result.message))
+        return replace(result, usage=usage, message=without_key(result.message, self._setup.key))
 
     def _result(self, exchange: Exchange, ended: Ended) -> TurnDone | Failed:
         reason, text = ended.stop_reason, exchange.fold.text
@@ -106,7 +107,3 @@ class AcpAgent:
     def _moment(self) -> Moment:
         now = self._clock.now()
         return Moment(now=now, local=UTC)  # its TZ is set so
-
-    def _without_key(self, message: str) -> str:
-        key = self._setup.key
-        return message.replace(key, "[the key]") if len(key) > 8 else message

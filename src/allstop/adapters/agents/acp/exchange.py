@@ -12,6 +12,7 @@ from allstop.adapters.agents.acp.asking import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, opened
+from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import TooLong
 from allstop.adapters.agents.rpc import Message, RequestId
 from allstop.core.approvals import Answer, Ask, words
@@ -52,7 +53,7 @@ class Exchange:
             await self._cancel()
             raise
         except ExceptionGroup as group:
-            raise _first(group) from group
+            raise first_of(group) from group
 
     async def _take(self, model: str | None) -> told.Ended:
         async with anyio.create_task_group() as group:
@@ -167,11 +168,3 @@ def _as_words(text: str) -> str:
 
 def _denial(ask: Ask, answer: Answer) -> str:
     return f"{one_line(words(ask))} {answer.message}".strip()
-
-
-def _first(group: ExceptionGroup) -> Exception:
-    """Whoever called knows errors, not groups of them."""
-    error: Exception = group
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -13,6 +13,7 @@ from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.exchange import Exchange
 from allstop.adapters.agents.claude_code.starting import Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling
+from allstop.adapters.agents.faults import without_key
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import (
     Abilities,
@@ -109,8 +110,4 @@ class ClaudeCodeAgent:
         usage = replace(end.usage, cost_microusd=0) if self._flat_rate else end.usage
         if isinstance(end, TurnDone):
             return replace(end, usage=usage)
-        return replace(end, usage=usage, message=self._without_key(end))
-
-    def _without_key(self, failed: Failed) -> str:
-        key = self._program.key
-        return failed.message.replace(key, "[the key]") if len(key) > 8 else failed.message
+        return replace(end, usage=usage, message=without_key(end.message, self._program.key))

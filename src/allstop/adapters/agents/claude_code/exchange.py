@@ -32,6 +32,7 @@ from allstop.adapters.agents.claude_code.telling import (
 )
 from allstop.adapters.agents.claude_code.tools import answered
 from allstop.adapters.agents.desk import Desk
+from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import Line, Lines
 from allstop.core import approvals
 from allstop.core.moves import Failed, Item, TurnDone
@@ -74,7 +75,7 @@ class Exchange:
             await self._interrupt()
             raise
         except ExceptionGroup as group:
-            raise _first(group) from group
+            raise first_of(group) from group
 
     async def _take(self, prompt: str, *, is_going_on: bool) -> End:
         async with anyio.create_task_group() as group:
@@ -186,11 +187,3 @@ def _so_far(told: Answer) -> Session:
         return msgspec.json.decode(told.response, type=UsageSoFar).session
     except BROKEN:
         return Session()
-
-
-def _first(group: ExceptionGroup) -> Exception:
-    """Whoever called knows errors, not groups of them."""
-    error: Exception = group
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -13,6 +13,7 @@ from allstop.adapters.agents.codex.pool import SharedServer
 from allstop.adapters.agents.codex.server import AppServer
 from allstop.adapters.agents.codex.setup import Setup, launch_of
 from allstop.adapters.agents.codex.verdicts import failed
+from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.adapters.agents.prices import Tariff
 from allstop.adapters.agents.spending import capped
@@ -134,7 +135,7 @@ class CodexAgent:
             message = "codex interrupted the turn by itself"
             return Failed(kind=FailureKind.CRASHED, message=message, usage=usage)
         why = failed(ended.error, server.limits, self._clock.now())
-        return replace(why, message=self._without_key(why.message), usage=usage)
+        return replace(why, message=without_key(why.message, self._setup.key), usage=usage)
 
     def _policy(self, turn: Turn) -> Params:
         """Our box is the sandbox; where there is none, codex's own must do."""
@@ -155,7 +156,3 @@ class CodexAgent:
         return Usage(
             input=spent.input, cached=spent.cached, output=spent.output, cost_microusd=cost
         )
-
-    def _without_key(self, message: str) -> str:
-        key = self._setup.key
-        return message.replace(key, "[the key]") if len(key) > 8 else message
