@@ -144,6 +144,9 @@ class Tab:
     def ends(self):
         """What it came to, once it has."""
         expect(self.summary).to_have_count(1, timeout=60_000)
+        earlier = self.page.get_by_role("button", name="Show what was said before")
+        while earlier.count():
+            earlier.click()
         return self.spoken()
 
     def spoken(self):

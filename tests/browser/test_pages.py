@@ -107,14 +107,17 @@ def test_u5_keys_go_from_page_to_page_and_are_listed(visit):
 
 def test_a_filter_leaves_what_it_names_and_is_kept_in_the_address(visit):
     page = visit().page("board")
+    box = page.get_by_role("searchbox", name="Filter cards")
+    expect(page.locator(".card")).to_have_count(11)
 
     page.keyboard.press("/")
+    expect(box).to_be_focused()
     page.keyboard.type("invoices")
 
     expect(page.locator(".card")).to_have_count(1)
     page.reload()
     expect(page.locator(".card")).to_have_count(1)
-    expect(page.get_by_role("searchbox", name="Filter cards")).to_have_value("invoices")
+    expect(box).to_have_value("invoices")
 
 
 def test_u2_a_task_shows_its_log_its_gate_and_its_diff(scene, visit):
