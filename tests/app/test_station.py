@@ -297,3 +297,36 @@ anyio.run(main)
     done = await anyio.run_process([sys.executable, "-c", script], check=False)
 
     assert done.stdout.decode().split() == ["True", "True", "True"], done.stderr.decode()
+
+
+async def test_b5_nothing_of_a_long_prompt_is_lost(house):
+    """B5: what is too long for a title is the body, as with `allstop run`."""
+    here_house = house(worker=[writes("b.txt")])
+    prompt = "Say " + "very " * 60 + "little"
+    async with station(here_house) as here:
+        made = await here.open(StartTask(prompt=prompt))
+
+        task = await boards.find(here_house, made)
+        assert task.body == prompt
+        assert len(task.title) <= 120
+
+
+async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_have_spent(house):
+    """K5: named later, it is the same as named at the start; not named, the limits stay."""
+    costly = '{ use = { input = 10, output = 10, cost_microusd = 2000000 } }, { say = "More." }'
+    here_house = house(worker=[costly, "{ sleep = 30 }"])
+    async with station(here_house) as here:
+        await here.open(StartTask(prompt="Spend"))
+
+        async def spent():
+            found = [view for view in (await status(here_house)).runs if view.parent == BOARD]
+            return any(view.tally.cost_microusd == 2_000_000 for view in found)
+
+        await until(spent, "the first turn's cost")
+        await here.open(StartBoard(mode="semi", budget_usd=1.0))
+        within = (await boards.read(here_house)).run.limits
+        await here.open(StartBoard(mode="semi"))
+        kept = (await boards.read(here_house)).run.limits
+
+        assert within.cost_microusd == 3_000_000
+        assert kept == within

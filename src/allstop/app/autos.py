@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from allstop.app import equipping, guides, work
+from allstop.app.crew import chosen
 from allstop.app.looking import record_of
 from allstop.core.approvals import Decision as Verdict
 from allstop.core.approvals import Rule
@@ -22,6 +24,7 @@ from allstop.settings.model import Approvals, Auto
 if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.looking import Recorded
+    from allstop.engines.local import LocalEngine
 
 PILOT = AutoPilot()
 NOBODY = AgentName("nobody")
@@ -77,6 +80,50 @@ def auto_spec(
         backoff=equipping.backoff(house),
         guide=guides.guide_spec(house, approvals=approvals, attended=waits),
     )
+
+
+class Begun(NamedTuple):
+    """A thread that can be opened, and everybody who takes turns in it."""
+
+    name: RunId
+    agents: tuple[AgentName, ...]
+    open: Callable[[LocalEngine], Awaitable[bool]]
+
+
+async def beginning(
+    house: House,
+    goal: str,
+    *,
+    agent: str | None,
+    policy: DecisionPolicy | None,
+    approvals: Approvals | None,
+    attended: bool,
+) -> Begun:
+    """A new thread, as the settings would have it.
+
+    Raises:
+        AllstopError: it can't be had.
+    """
+    goal = goal.strip()
+    if not goal:
+        raise AllstopError("the prompt is empty", "say what is to be done")
+    name = await free_name(house)
+    spec = auto_spec(
+        house,
+        name,
+        goal,
+        agent=chosen(house, agent)[0],
+        policy=policy,
+        approvals=approvals,
+        attended=attended,
+    )
+    title, limits = goal.splitlines()[0][:80], equipping.attempt_limits(house)
+
+    def open_(engine: LocalEngine) -> Awaitable[bool]:
+        terms, asks = msgspec.to_builtins(spec), rules(house, approvals)
+        return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
+
+    return Begun(name, agents_of(spec), open_)
 
 
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:

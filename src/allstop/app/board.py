@@ -15,7 +15,8 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskCommand
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
-from allstop.core.ids import BOARD, HELM
+from allstop.core.ids import BOARD, HELM, AgentName
+from allstop.core.plain import one_line
 from allstop.core.run import Folded, RunState
 from allstop.core.specs import BoardSpec
 from allstop.core.tasks import OVER, Changes, NewTask, Task
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 PILOT = BoardPilot()
 OWN = "allstop:"
 """How the source of a task begins that was exported from a board."""
+
+LONGEST_TITLE = 120
+"""Of a task that is made for a prompt."""
 
 AT_ONCE = 1000
 """So many new tasks are one event."""
@@ -134,6 +138,23 @@ def free_ids(board: Board, count: int = 1) -> list[str]:
     names = (f"T{number}" for number in itertools.count(board.added + 1))
     free = (name for name in names if name not in board.nodes)
     return list(itertools.islice(free, count))
+
+
+def for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
+    """A task of its own; what is too long for a title is its body.
+
+    Raises:
+        AllstopError: nothing is to be done.
+    """
+    title, _, rest = prompt.strip().partition("\n")
+    if not title:
+        raise AllstopError("the prompt is empty", "say what is to be done")
+    return NewTask(
+        id=task_id,
+        title=one_line(title, LONGEST_TITLE),
+        body=prompt.strip() if len(title) > LONGEST_TITLE else rest.strip(),
+        agent=agent,
+    )
 
 
 async def split(house: House, task_id: str, titles: Sequence[str]) -> list[str]:

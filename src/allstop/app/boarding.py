@@ -74,10 +74,27 @@ async def prepare(
     if BOARD in holders:
         raise HeldError(BOARD, holders[BOARD])
     read = known or await boards.read(house)
+    limits = Limits(at_limit=AtLimit.PAUSE)
+    return await equip(house, spec, decide, read, limits, budget_usd=budget_usd)
+
+
+async def equip(
+    house: House,
+    spec: BoardSpec,
+    decide: Decide,
+    read: boards.Read,
+    limits: Limits,
+    *,
+    budget_usd: float | None = None,
+) -> boards.Read:
+    """The same, whoever drives it; a budget is on top of what was spent, and in place of `limits`.
+
+    Raises:
+        AllstopError: what is to be done is refused.
+    """
     if read.run.hold is Hold.STOPPED:
         raise AllstopError("the board is stopped", "`allstop resume board` goes on")
     children = await _children(house, read.state)
-    limits = Limits(at_limit=AtLimit.PAUSE)
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)

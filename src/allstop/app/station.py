@@ -23,13 +23,10 @@ from allstop.app.stopping import Stopped, raise_stop_file
 from allstop.app.stopping import stop as stop_all
 from allstop.app.work import Workshop, workshop
 from allstop.core.auto import AutoSpec
-from allstop.core.brakes import AtLimit, Limits
-from allstop.core.commands import AddTasks, Assign, Command, Equip, Raise, Resume
-from allstop.core.errors import AllstopError
+from allstop.core.commands import AddTasks, Assign, Command, Resume
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.specs import BoardSpec, Mode
 from allstop.core.talk import SessionSpec
-from allstop.core.tasks import NewTask
 from allstop.engines.local import Show
 from allstop.pilots.board import BoardState
 from allstop.ports import HeldError
@@ -148,18 +145,13 @@ class Station:
 
     async def _open_task(self, order: StartTask) -> RunId:
         agent = chosen(self.house, order.agent)[0] if order.agent else None
-        title, _, rest = order.prompt.strip().partition("\n")
-        if not title:
-            raise AllstopError("the prompt is empty", "say what is to be done")
         made: list[str] = []
 
         def decide(state: BoardState) -> list[Command]:
             made[:] = boards.free_ids(state.board)
-            new = NewTask(id=made[0], title=title[:200], body=rest.strip(), agent=agent)
+            new = boards.for_prompt(made[0], order.prompt, agent)
             return [AddTasks(tasks=(new,)), Assign(task=new.id)]
 
-        if agent is not None:
-            self._shop.hire([agent])
         if not self._is_driven(BOARD):
             await self._drive_board(equipping.board_spec(self.house, mode=Mode.SEMI))
         await boards.tell(self.house, decide)
@@ -190,28 +182,17 @@ class Station:
         await load_sdks(agents[name].driver for name in spec.agents if name in agents)
 
     async def _open_auto(self, order: StartAuto) -> RunId:
-        name = await autos.free_name(self.house)
-        if not order.goal.strip():
-            raise AllstopError("the goal is empty", "say what is to be reached")
-        spec = autos.auto_spec(
+        begun = await autos.beginning(
             self.house,
-            name,
-            order.goal.strip(),
-            agent=chosen(self.house, order.agent)[0],
+            order.goal,
+            agent=order.agent,
             policy=order.policy,
             approvals=order.approvals,
             attended=True,  # there is a page where a person can answer
         )
-        self._shop.hire(autos.agents_of(spec))
-        await self.engine.open(
-            name,
-            "auto",
-            msgspec.to_builtins(spec),
-            title=order.goal.strip().splitlines()[0][:80],
-            limits=equipping.attempt_limits(self.house),
-            rules=autos.rules(self.house, order.approvals),
-        )
-        return name
+        self._shop.hire(begun.agents)
+        await begun.open(self.engine)
+        return begun.name
 
     # --- the board ---
 
@@ -228,17 +209,13 @@ class Station:
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
-        """A board that is at work goes on in another way."""
+        """A board that is at work goes on in another way, within its limits if no budget is named."""
         read = await boards.read(self.house)
         self._shop.hire(boarding.needed(spec, read.state))
-        commands: list[Command] = [Equip(spec=spec)]
-        if budget_usd is not None:
-            spent = read.run.tally.cost_microusd
-            most = spent + int(budget_usd * 1_000_000)
-            limits = Limits(cost_microusd=most, at_limit=AtLimit.PAUSE)
-            commands.append(Raise(limits=limits))
-        await boards.tell(self.house, lambda state: commands)
-        await speak(self.house, BOARD, Resume())
+        limits = read.run.limits
+        await boarding.equip(
+            self.house, spec, lambda state: [], read, limits, budget_usd=budget_usd
+        )
 
     def _is_driven(self, run: RunId) -> bool:
         """By this process or another."""

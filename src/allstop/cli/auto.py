@@ -55,42 +55,19 @@ def auto(
 
 
 async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
-    import msgspec
-
     from allstop.app import autos
-    from allstop.app.crew import chosen
-    from allstop.app.equipping import attempt_limits
     from allstop.core.auto import DecisionPolicy
-    from allstop.core.errors import AllstopError
     from allstop.settings.model import Approvals
 
-    if not asked.goal.strip():
-        raise AllstopError("the prompt is empty", "say what is to be done")
-    name = await autos.free_name(house)
-    agent = chosen(house, asked.agent)[0]
-    approvals = Approvals(asked.approvals) if asked.approvals else None
-    spec = autos.auto_spec(
+    begun = await autos.beginning(
         house,
-        name,
-        asked.goal.strip(),
-        agent=agent,
+        asked.goal,
+        agent=asked.agent,
         policy=DecisionPolicy(asked.policy) if asked.policy else None,
-        approvals=approvals,
+        approvals=Approvals(asked.approvals) if asked.approvals else None,
         attended=sys.stdin.isatty(),
     )
-    rules = autos.rules(house, approvals)
-
-    async def open_it(engine: LocalEngine) -> None:
-        await engine.open(
-            name,
-            "auto",
-            msgspec.to_builtins(spec),
-            title=asked.goal.strip().splitlines()[0][:80],
-            limits=attempt_limits(house),
-            rules=rules,
-        )
-
-    return await drive(house, name, autos.agents_of(spec), open_it, as_json=as_json)
+    return await drive(house, begun.name, begun.agents, begun.open, as_json=as_json)
 
 
 async def drive(

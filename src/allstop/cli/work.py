@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from allstop.core.views import RunView
     from allstop.pilots.board import BoardState
 
-LONGEST_TITLE = 120
-
 
 @click.command()
 @click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
@@ -99,8 +97,6 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
 
     is_alone = len(prompts) + len(named) == 1
     for prompt in prompts:
-        if not prompt.strip():
-            raise AllstopError("the prompt is empty", "say what is to be done")
         if ID.fullmatch(prompt) and not (is_alone and prompt.isalpha()):
             raise AllstopError(f"there is no task {prompt!r}", "`allstop list` shows what there is")
 
@@ -108,21 +104,14 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
 def _to_do(
     state: BoardState, named: list[str], prompts: list[str], agent: str | None
 ) -> list[Command]:
-    from allstop.app.board import free_ids
+    from allstop.app.board import for_prompt, free_ids
     from allstop.core.commands import AddTasks, Assign
     from allstop.core.ids import AgentName
-    from allstop.core.tasks import NewTask
 
     at_rest = [task for task in named if not state.board[task].open]  # the others go on anyway
     commands: list[Command] = [Assign(task=task) for task in at_rest]
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
-        title, _, rest = prompt.strip().partition("\n")
-        new = NewTask(
-            id=task_id,
-            title=one_line(title, LONGEST_TITLE),
-            body=prompt.strip() if len(title) > LONGEST_TITLE else rest.strip(),
-            agent=AgentName(agent) if agent else None,
-        )
+        new = for_prompt(task_id, prompt, AgentName(agent) if agent else None)
         commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
     return commands
 
