@@ -102,8 +102,8 @@ class Journal(Protocol):
     ) -> None:
         """Write all entries or none; when it returns they are durable.
 
-        Once it has begun it can't be cancelled half-way. A `write` that is already in the
-        journal is not written again.
+        Once it has begun it can't be cancelled half-way; cancelled before, one that expects
+        nothing writes nothing. A `write` that is already in the journal is not written again.
 
         Raises:
             StaleError: `expect` is given and more has been written since.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -79,7 +78,7 @@ class SqliteJournal:
         folder: Path,
         clock: Clock,
         migrations: Sequence[str] = MIGRATIONS,
-        clean: Callable[[Event], Event] = lambda event: event,
+        clean: Callable[[Event], Event] | None = None,
     ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
@@ -93,6 +92,7 @@ class SqliteJournal:
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
+        self._has_held_back = False  # whether somebody who was cancelled may not know it yet
         self._leading = False  # somebody is about to commit for all
         self._alone = 0  # commits in a row that nobody joined
         self._committed: anyio.Event | None = None  # for those who wait for that
@@ -110,26 +110,38 @@ class SqliteJournal:
     async def append(
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
-        if anyio.current_effective_deadline() == -math.inf:  # quicker than a checkpoint
+        # for every turn that would cost a twentieth of it; what is expected guards those
+        if expect is None or self._has_held_back:
             await anyio.lowlevel.checkpoint_if_cancelled()
-        # nothing is in the way of a stop: on the helm there are no words of others
-        kept = [e if e.run == HELM else Entry(e.run, self._clean(e.event)) for e in entries]
-        job = _Job(kept, expect, write)
+        job = _Job(self._cleaned(entries), expect, write)
         self._queue.append(job)
         while not job.is_done:
             if not self._leading:
                 await self._lead()
             else:
-                self._committed = self._committed or anyio.Event()
-                await _uncancelled(self._committed.wait)
+                committed = self._committed = self._committed or anyio.Event()
+                try:
+                    await committed.wait()
+                except anyio.get_cancelled_exc_class():
+                    await self._hold_back(committed.wait)
         if job.error is not None:
             raise job.error
+
+    def _cleaned(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Nothing is in the way of a stop: on the helm there are no words of others."""
+        clean = self._clean
+        if clean is None:
+            return entries
+        return [e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries]
 
     async def _lead(self) -> None:
         """Commit everything that waits, and wake those who do."""
         self._leading = True
         if self._alone % LOOK_EVERY == 0:
-            await _uncancelled(anyio.lowlevel.checkpoint)  # others who are ready may join
+            try:
+                await anyio.lowlevel.checkpoint()  # others who are ready may join
+            except anyio.get_cancelled_exc_class():
+                await self._hold_back(anyio.lowlevel.checkpoint)
         batch, self._queue = self._queue, []
         self._alone = self._alone + 1 if len(batch) == 1 else 0
         try:
@@ -146,6 +158,15 @@ class SqliteJournal:
             committed, self._committed = self._committed, None
             if committed is not None:
                 committed.set()
+
+    async def _hold_back(self, wait: Callable[[], Awaitable[None]]) -> None:
+        """A write that is on its way can't be called back: being cancelled waits for it too.
+
+        Whoever called goes on with what was written, and is cancelled at its next step.
+        """
+        self._has_held_back = True
+        with anyio.CancelScope(shield=True):
+            await wait()
 
     async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
         rows = self._query(
@@ -352,18 +373,6 @@ class SqliteJournal:
                 self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
                 whole = True
             self._has_reserve = whole
-
-
-async def _uncancelled(wait: Callable[[], Awaitable[None]]) -> None:
-    """A write that is on its way can't be called back: being cancelled waits for it too.
-
-    Whoever called goes on with what was written, and is cancelled at its next step.
-    """
-    try:
-        await wait()
-    except anyio.get_cancelled_exc_class():
-        with anyio.CancelScope(shield=True):
-            await wait()
 
 
 def _instant(run: str, at: str) -> datetime:
