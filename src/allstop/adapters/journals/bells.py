@@ -67,8 +67,9 @@ class Bells:
         changed_at = os.fstat(self._fd).st_mtime_ns
         if changed_at != self._listed_at:
             self._listed_at = changed_at
-            self._names = tuple(path.name for path in self._folder.iterdir())
-        return tuple(name for name in self._names if name not in self._mine)
+            names = (path.name for path in self._folder.iterdir())
+            self._names = tuple(name for name in names if name not in self._mine)
+        return self._names
 
     def _address(self, name: str) -> str:
         # a socket's path may have 107 bytes only: go through the open folder where that works

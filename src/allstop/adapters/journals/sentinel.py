@@ -25,7 +25,8 @@ class Sentinel:
         self._name = str(path)
 
     def is_up(self) -> bool:
-        return os.path.lexists(self._name)
+        # asked before every write: the answer is nearly always no, and must not be an exception
+        return os.access(self._name, os.F_OK, follow_symlinks=False)
 
     def why(self) -> str:
         """Who put it there, if they said so."""
