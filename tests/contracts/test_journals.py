@@ -5,6 +5,10 @@ import pytest
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.memory import MemoryJournal
 from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import Say
+from allstop.core.events import Commanded
+from allstop.core.ids import RunId
+from allstop.ports import Entry
 from allstop.testing.journals import JournalContract
 
 
@@ -35,3 +39,22 @@ class TestSqlite(JournalContract):
         second = SqliteJournal(tmp_path / "store", SystemClock())
         yield second
         second.close()
+
+    async def test_to_hear_of_others_costs_no_more_with_a_long_record(self, journal, second):
+        said = Entry(RunId("a"), Commanded(at=SystemClock().now(), command=Say(text="words")))
+        await journal.append(said)
+        second._hear_others()
+
+        async def steps():
+            await journal.append(said)
+            counted = []
+            second._db.set_progress_handler(lambda: counted.append(1), 1)
+            second._hear_others()
+            second._db.set_progress_handler(None, 0)
+            return len(counted)
+
+        short = await steps()
+        await journal.append(*[said] * 5000)
+        second._hear_others()
+
+        assert await steps() == short
