@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 import stream
-from common import say_load
+from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import chromium
@@ -64,6 +64,7 @@ def look(
 
 def main(rate: int, seconds: float) -> None:
     say_load()
+    go_first()
     found = chromium.find()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

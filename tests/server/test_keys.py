@@ -55,6 +55,25 @@ def test_a_changed_token_counts_at_once(tmp_path):
     assert not token.is_cookie(old_cookie)
 
 
+def test_for_those_who_listen_a_changed_token_counts_at_the_next_beat(tmp_path):
+    token = kept_token(tmp_path / "token")
+    old = token.text_at(1)
+    (tmp_path / "new").write_text("B" * 43 + "\n")
+    (tmp_path / "new").replace(tmp_path / "token")
+
+    assert token.text_at(1) == old
+    assert token.text_at(2) == "B" * 43
+
+
+def test_whoever_came_in_with_a_new_token_stays(tmp_path):
+    token = kept_token(tmp_path / "token")
+    token.text_at(1)
+    (tmp_path / "new").write_text("B" * 43 + "\n")
+    (tmp_path / "new").replace(tmp_path / "token")
+
+    assert token.text == token.text_at(1) == "B" * 43
+
+
 def test_a_key_opens_the_door_once():
     keys = OneTimeKeys()
     key, other = keys.make(), keys.make()

@@ -11,7 +11,7 @@ from allstop.core.ids import RunId
 from allstop.ports import Entry, Live
 from allstop.server.changes import Changes
 from allstop.server.frames import Frame, Place, Wish, read_place
-from allstop.server.hub import Hub
+from allstop.server.hub import Hub, beat_s
 from allstop.server.listening import Listener
 from allstop.server.ring import Ring
 from allstop.settings import Environment
@@ -152,6 +152,37 @@ async def test_live_text_of_one_beat_is_one_event_and_has_no_id(stage):
         assert "id:" not in block
 
     await stage.run(work)
+
+
+async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
+    """How much of a core that takes is what bench/stream.py measures."""
+    await stage.begin(size=8192)
+    wish = Wish(kinds=frozenset({"room"}))
+    heard = [[] for _ in range(200)]
+
+    async def listen(listener, chunks):
+        async for chunk in listener.chunks(stage.watcher):
+            chunks.append(chunk)
+            if b"word 1000" in chunk:
+                return
+
+    async def work():
+        async with anyio.create_task_group() as group:
+            for chunks in heard:
+                group.start_soon(listen, stage.listener(wish=wish), chunks)
+            for _ in range(20):
+                await stage.write(50)
+        (said,) = {b"".join(chunks).decode() for chunks in heard}
+
+        assert _words(said) == _said(1, 1000)
+
+    await stage.run(work)
+
+
+def test_q10_the_more_listen_the_rarer_is_sent():
+    assert [beat_s(count) for count in (0, 1, 80, 200, 1000, 9999)] == [
+        0.02, 0.02, 0.02, 0.05, 0.25, 0.25,
+    ]  # fmt: skip
 
 
 class TestRing:

@@ -57,7 +57,7 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, send)
             return
-        scope["may_go_on"] = self._pass(request)
+        scope["may_go_on"] = self._pass()
         try:
             await self._app(scope, _Bounded(receive), send)
         except RefusedError as error:
@@ -103,11 +103,11 @@ class Guard:
         )
         return answer
 
-    def _pass(self, request: Request) -> Callable[[], bool]:
+    def _pass(self) -> Callable[[int], bool]:
         """Whether whoever came in with this token may stay: not once it has been changed."""
         token = self._locks.token
         then = token.text
-        return lambda: token.text == then
+        return lambda beat: token.text_at(beat) == then
 
 
 def _request(scope: Scope) -> Request:

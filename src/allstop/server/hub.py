@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from allstop.app.watching import Watcher
 
 BEAT_S = 0.02
+BEAT_A_LISTENER_S = 0.00025
+LONGEST_BEAT_S = 0.25
+"""To send costs the same for few events as for many: the more listen, the rarer it is done."""
+
 HEARTBEAT_S = 15.0
 PAGE = 200
 LONGEST_LIVE = 20_000
@@ -46,6 +50,7 @@ class Hub:
         self._secrets = secrets
         self._stirred = anyio.Event()
         self.bell = anyio.Event()  # rings for all who listen; then there is another
+        self.beats = 0
         self.heartbeats = 0
         self.is_closed = False
         self.listeners = 0
@@ -76,7 +81,7 @@ class Hub:
             group.start_soon(self._counts)
             while True:
                 await self._stirred.wait()
-                await anyio.sleep(BEAT_S)
+                await anyio.sleep(beat_s(self.listeners))
                 self._stirred = anyio.Event()
                 await self._gather()
                 self._ring_bell()
@@ -130,5 +135,10 @@ class Hub:
         return list(of_record(placed, told))
 
     def _ring_bell(self) -> None:
+        self.beats += 1
         bell, self.bell = self.bell, anyio.Event()
         bell.set()
+
+
+def beat_s(listeners: int) -> float:
+    return min(max(BEAT_S, listeners * BEAT_A_LISTENER_S), LONGEST_BEAT_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -136,12 +136,14 @@ class Site:
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
 
-    async def _spoken(self, listener: Listener, may_go_on: Any) -> AsyncIterator[bytes]:
+    async def _spoken(
+        self, listener: Listener, may_go_on: Callable[[int], bool]
+    ) -> AsyncIterator[bytes]:
         hub = self._desk.hub
         hub.listeners += 1
         try:
             async for chunk in listener.chunks(self._desk.watcher):
-                if not may_go_on():
+                if not may_go_on(hub.beats):
                     return
                 if chunk:
                     yield chunk
