@@ -70,8 +70,9 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 def lasting() -> list[int]:
-    """The git that stays to answer questions."""
-    return [pid for pid in children_of(os.getpid()) if b"\0--batch-check\0" in _command(pid)]
+    """Each git that stays, to answer questions and to write refs."""
+    words = (b"\0--batch-check\0", b"\0update-ref\0")
+    return [pid for pid in children_of(os.getpid()) if any(w in _command(pid) for w in words)]
 
 
 def _command(pid: int) -> bytes:

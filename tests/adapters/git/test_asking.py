@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from adapters.git.desk import commit, git
-from allstop.adapters.git import asking
+from allstop.adapters.git import lasting
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.processes.proc import children_of, stat_of
 
@@ -101,7 +101,7 @@ async def test_questions_at_once_get_their_own_answers(root, repository):
 
 async def test_a_long_question_is_answered_too(root, repository):
     head = git(root, "rev-parse", "HEAD")
-    names = ["main", "n" * asking.MOST_BYTES, *["HEAD"] * 500]
+    names = ["main", "n" * lasting.MOST_BYTES, *["HEAD"] * 500]
 
     assert await repository.named(*names) == (head, None, *[head] * 500)
 
@@ -109,7 +109,7 @@ async def test_a_long_question_is_answered_too(root, repository):
 async def test_it_is_replaced_after_a_while(root, repository):
     await repository.commit("main")
     first = answering()
-    for _ in range(asking.MOST_QUESTIONS // 50):
+    for _ in range(lasting.MOST_QUESTIONS // 50):
         await repository.named(*["main"] * 50)
 
     await repository.commit("main")

@@ -1,128 +1,31 @@
-"""One git that stays, and answers what objects there are: to start one for each question is slow.
-
-It reads refs and packs anew as they change, but it is let go after a while all the same: it may
-hold a pack that was deleted, and remembers every commit it has seen. It ends with us in any case,
-for nobody holds the other end of its input then.
-"""
+"""What objects there are, told by one git that stays."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import weakref
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-import anyio
-
-from allstop.adapters.git.commands import environment, spelled
-
-MOST_BYTES = 4096
-"""A question that an empty pipe takes at once, and whose answer fits into one as well."""
-
-MOST_QUESTIONS = 500
-MOST_AGE_S = 60.0
-END_WITHIN_S = 1.0
+from allstop.adapters.git.lasting import MOST_BYTES, Lasting, kill
 
 
 class Asking:
     def __init__(self, root: Path) -> None:
-        self._root = root
-        self._turn = anyio.Lock()
-        self._answering: _Answering | None = None
+        self._git = Lasting(root, ("cat-file", "--batch-check"), kill)
 
     async def ask(self, revisions: Sequence[str]) -> list[str] | None:
         """A line of `git cat-file --batch-check` for each; None where it has to be asked otherwise.
 
         That is so when the question is long, and when git won't answer.
         """
-        text = "".join(f"{revision}\n" for revision in revisions)
-        question = os.fsencode(text)
+        question = os.fsencode("".join(f"{revision}\n" for revision in revisions))
         if len(question) > MOST_BYTES:
             return None
-        async with self._turn:
-            for _ in range(2):  # one that stood idle may have been killed meanwhile
-                answering = self._ready()
-                answer = await self._answered(answering, question, len(revisions))
-                if answer is not None:
-                    return answer
+        for _ in range(2):  # one that stood idle may have been killed meanwhile
+            answer = await self._git.answer(question, len(revisions))
+            if answer is not None:
+                return answer
         return None
 
     def close(self) -> None:
-        """End it; it is started again when something is asked."""
-        if self._answering is not None:
-            self._answering.end()
-            self._answering = None
-
-    def _ready(self) -> _Answering:
-        if self._answering is not None and self._answering.is_spent(anyio.current_time()):
-            self.close()
-        if self._answering is None:
-            self._answering = _Answering(self._root, anyio.current_time())
-        return self._answering
-
-    async def _answered(
-        self, answering: _Answering, question: bytes, count: int
-    ) -> list[str] | None:
-        """Cut off, its answer would be taken for the next one's: so it is let go."""
-        answer: list[str] | None = None
-        try:
-            answer = await answering.answer(question, count)
-        finally:
-            if answer is None:
-                self.close()
-        return answer
-
-
-class _Answering:
-    def __init__(self, root: Path, now: float) -> None:
-        self._process = subprocess.Popen(
-            spelled(("cat-file", "--batch-check")),
-            cwd=root,
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,  # a key pressed in our terminal is not for it
-        )
-        assert self._process.stdin is not None, "it is a pipe"
-        assert self._process.stdout is not None, "it is a pipe"
-        self._in = self._process.stdin.fileno()
-        self._out = self._process.stdout.fileno()
-        os.set_blocking(self._in, False)
-        os.set_blocking(self._out, False)
-        self._until = now + MOST_AGE_S
-        self._left = MOST_QUESTIONS
-        self.end = weakref.finalize(self, _end, self._process)
-
-    def is_spent(self, now: float) -> bool:
-        return self._left <= 0 or now > self._until
-
-    async def answer(self, question: bytes, count: int) -> list[str] | None:
-        """None where it has ended."""
-        self._left -= count
-        try:
-            os.write(self._in, question)
-        except OSError:
-            return None
-        told = b""
-        while told.count(b"\n") < count:
-            await anyio.wait_readable(self._out)
-            with suppress(BlockingIOError):
-                data = os.read(self._out, 2 * MOST_BYTES)
-                if not data:
-                    return None
-                told += data
-        return told.decode(errors="replace").split("\n")[:count]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """It only reads, so it can be killed at any time."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(END_WITHIN_S)
+        self._git.close()

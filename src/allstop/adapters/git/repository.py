@@ -15,6 +15,7 @@ import anyio
 from allstop.adapters.git.asking import Asking
 from allstop.adapters.git.commands import Done, environment, run_git
 from allstop.adapters.git.names import branch_ref, is_commit_name
+from allstop.adapters.git.noting import OWN, UPDATE_REFS, Noting, ref_of
 from allstop.core.errors import AllstopError
 
 OLDEST = (2, 38)
@@ -38,10 +39,12 @@ class Repository:
         self.root = root
         self._common: Path | None = None
         self._asking = Asking(root)
+        self._noting = Noting(root)
 
     def close(self) -> None:
         """Keep no program running; it can be used all the same."""
         self._asking.close()
+        self._noting.close()
 
     async def run(
         self,
@@ -140,18 +143,19 @@ class Repository:
             GitError: one of them is elsewhere, or locked.
         """
         text = "".join(f"{line}\n" for line in lines).encode()
-        words = ("update-ref", "--create-reflog", "--stdin")
         with anyio.CancelScope(shield=True):
-            done = await self.run(*words, stdin=text)
+            if await self._noting.note(lines):
+                return
+            done = await self.run(*UPDATE_REFS, stdin=text)
             if done.code != 0 and await self._unlocked(lines):
-                done = await self.run(*words, stdin=text)
+                done = await self.run(*UPDATE_REFS, stdin=text)
         if done.code != 0:
             raise refused("update-ref", done)
 
     async def _unlocked(self, lines: Sequence[str]) -> bool:
         """Whether a lock that a killed git left was removed; only where none but us write."""
         common = await self.common_dir()
-        own = [line.split()[1] for line in lines if line.split()[1].startswith("refs/allstop/")]
+        own = [ref for ref in map(ref_of, lines) if ref.startswith(OWN)]
         removed = [_is_removed(common / f"{ref}.lock") for ref in own]
         return any(removed)
 
