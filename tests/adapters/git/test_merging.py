@@ -75,6 +75,36 @@ async def test_b17_a_branch_that_is_not_checked_out_is_moved_alone(desk):
     assert state(desk.root) == before
 
 
+async def test_b17_a_branch_with_the_name_of_no_branch_is_moved_alone(desk):
+    """Git says `(detached)` where HEAD is on no branch."""
+    git(desk.root, "branch", "(detached)")
+    await desk.worked("echo x >x", target="(detached)")
+    git(desk.root, "checkout", "-q", "--detach")
+    made = await desk.integrated(target="(detached)")
+    before = state(desk.root)
+
+    await desk.landed(made, target="(detached)")
+
+    assert git(desk.root, "rev-parse", "refs/heads/(detached)") == made.commit
+    assert state(desk.root) == before
+
+
+async def test_b17_all_files_that_are_in_the_way_are_named(desk):
+    """Also one whose name has blanks, and one of a merge that was not finished."""
+    await desk.worked("echo x >x")
+    made = await desk.integrated()
+    (desk.root / "a  b.txt").write_text("mine")
+    git(desk.root, "add", ".")
+    other = git(desk.root, "hash-object", "-w", "--stdin", text="other")
+    entries = "".join(f"100644 {other} {stage}\tu v\n" for stage in (1, 2, 3))
+    git(desk.root, "update-index", "--index-info", text=entries)
+
+    result = await desk.workspaces.land("main", made.tip, made.commit)
+
+    assert isinstance(result, Failed)
+    assert result.message == f"{desk.root}: it has uncommitted changes: a  b.txt, u v"
+
+
 async def test_b17_a_linked_worktree_follows_too(desk, tmp_path):
     git(desk.root, "checkout", "-q", "-b", "mine")
     linked = tmp_path / "home" / "linked tree"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.adapters.git.names import branch_ref
+from allstop.adapters.git.names import branch_ref, is_commit_name
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.core.moves import Failed, FailureKind, Landed
 
@@ -30,6 +30,7 @@ class Checkout(NamedTuple):
     path: Path
     git_dir: Path
     head: str
+    dirty: tuple[str, ...] | None = None  # files with changes; None where nobody has looked
 
 
 async def land(repository: Repository, target: str, tip: str, commit: str) -> Landed | Failed:
@@ -104,13 +105,12 @@ async def _in_the_way(repository: Repository, place: Checkout, commit: str) -> s
     for name, meaning in UNDER_WAY.items():
         if (place.git_dir / name).exists():
             return f"{meaning} ({place.git_dir / name})"
-    done = await repository.run(
-        "status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty",
-        "--no-renames", cwd=place.path,
-    )  # fmt: skip
-    if done.code != 0:
-        return done.said
-    dirty = [os.fsdecode(entry[3:]) for entry in done.out.split(b"\0") if entry]
+    dirty = place.dirty
+    if dirty is None:
+        done = await repository.run(*STATUS, cwd=place.path)
+        if done.code != 0:
+            return done.said
+        dirty = _told(done.out).dirty
     if not dirty:
         return ""
     if await _has_landed_here(repository, place, commit):
@@ -127,9 +127,57 @@ async def _has_landed_here(repository: Repository, place: Checkout, commit: str)
 
 
 async def checkouts(repository: Repository, ref: str) -> list[Checkout]:
-    """Where the branch is checked out: in the user's main tree, in linked ones, or nowhere."""
+    """Where the branch is checked out: in the user's main tree, in linked ones, or nowhere.
+
+    Where there are no linked ones, what the only one has says this too.
+    """
+    common = await repository.common_dir()
+    if not _has_linked(common):
+        done = await repository.run(*STATUS)
+        told = _told(done.out)
+        if done.code == 0 and told.branch != UNSURE:
+            place = Checkout(repository.root, common, told.commit, told.dirty)
+            return [place] if f"refs/heads/{told.branch}" == ref and told.commit else []
     out = await repository.output("worktree", "list", "--porcelain", "-z")
     return list(_parsed(out, os.fsencode(ref)))
+
+
+def _has_linked(common: Path) -> bool:
+    linked = common / "worktrees"
+    return linked.is_dir() and any(linked.iterdir())
+
+
+STATUS = (
+    "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=no",
+    "--ignore-submodules=dirty", "--no-renames",
+)  # fmt: skip
+UNSURE = "(detached)"
+"""What git says where HEAD is on no branch; but a branch can be called that too."""
+
+FIELDS_BEFORE_PATH = {b"1": 8, b"u": 10}
+
+
+class _Status(NamedTuple):
+    branch: str
+    commit: str  # none where there is none yet
+    dirty: tuple[str, ...]
+
+
+def _told(out: bytes) -> _Status:
+    heads: dict[bytes, bytes] = {}
+    dirty: list[str] = []
+    for entry in filter(None, out.split(b"\0")):
+        if entry.startswith(b"# "):
+            name, _, value = entry[2:].partition(b" ")
+            heads[name] = value
+        else:
+            dirty.append(os.fsdecode(entry.split(b" ", FIELDS_BEFORE_PATH[entry[:1]])[-1]))
+    commit = heads.get(b"branch.oid", b"").decode()
+    return _Status(
+        os.fsdecode(heads.get(b"branch.head", b"")),
+        commit if is_commit_name(commit) else "",
+        tuple(dirty),
+    )
 
 
 def _parsed(out: bytes, ref: bytes) -> Iterator[Checkout]:
