@@ -79,3 +79,23 @@ async def test_q16_killed_at_every_git_command_of_a_merge(ready, tmp_path, how, 
             break
 
     assert 7 < at < 99
+
+
+async def test_q5_a_merge_asks_git_as_little_as_it_can(ready, tmp_path):
+    """One that answers, one that writes refs; version, merge-tree, commit-tree; folder, status, merge."""
+    _, asked = land(ready, tmp_path, 0, "")
+
+    assert asked == 8
+
+
+async def test_q5_work_that_follows_the_tip_is_merged_without_merging(desk, tmp_path):
+    change = await desk.worked("for i in 1 2 3; do echo $i >x; git add x; git commit -qm $i; done")
+
+    _, asked = land(desk.root, tmp_path, 0, "")
+
+    assert asked == 6
+    parents = git(desk.root, "log", "-1", "--format=%P", "main").split()
+    assert parents == [git(desk.root, "rev-parse", "refs/allstop/base/w"), change.head]
+    assert git(desk.root, "rev-parse", "main^{tree}") == git(
+        desk.root, "rev-parse", f"{change.head}^{{tree}}"
+    )

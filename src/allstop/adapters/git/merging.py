@@ -17,6 +17,9 @@ from allstop.adapters.git.repository import (
 )
 from allstop.core.moves import Failed, FailureKind, Integrated
 
+NEAR = 8
+"""So many commits before the work are looked at for the branch's tip."""
+
 _TRAILERS = re.compile(r"([A-Za-z0-9-]+: .+(\n|$))+")
 
 
@@ -36,17 +39,22 @@ async def integrate(
     ref = branch_ref(target)
     if ref is None:
         raise GitError(f"there is no branch {target!r} to merge into")
-    tip, tree, work = await repository.named(
-        f"{ref}^{{commit}}", f"{ref}^{{tree}}", f"{tip_ref(workspace)}^{{commit}}"
+    kept = tip_ref(workspace)
+    tip, tree, work, its_tree, *before = await repository.named(
+        *(f"{ref}^{{commit}}", f"{ref}^{{tree}}", f"{kept}^{{commit}}", f"{kept}^{{tree}}"),
+        *(f"{kept}~{steps}" for steps in range(1, NEAR + 1)),
     )
     if tip is None:
         raise GitError(f"there is no branch {target!r} to merge into")
     if work is None:
         return None
-    merged = await merge_trees(repository, tip, work)
+    if tip in before and its_tree is not None:
+        merged = Merged(its_tree, ())  # it follows the tip: there is nothing to merge it with
+    else:
+        merged = await merge_trees(repository, tip, work)
     if merged.conflicts:
         return _conflict(merged, target, tip)
-    if merged.tree == tree and await repository.is_ancestor(work, tip):
+    if merged.tree == tree and tip not in before and await repository.is_ancestor(work, tip):
         return Integrated(tip=tip, commit=tip, tree=merged.tree)
     text = with_trailer(message, f"Allstop-Task: {folder_name(workspace)}")
     commit = await make_commit(repository, merged.tree, (tip, work), text)
