@@ -64,14 +64,6 @@ def config_of(commit: str) -> str:
     return CONFIG.format(version=int(is_long)) + (SHA256 if is_long else "")
 
 
-def lay_excludes(folder: Path, paths: Sequence[str]) -> None:
-    """What git is not to see in the clone, as a part of its git folder."""
-    if paths:
-        (folder / "info").mkdir(parents=True)
-        lines = "".join(f"{ignore_line(path)}\n" for path in paths)
-        (folder / "info/exclude").write_bytes(os.fsencode(lines))
-
-
 def lay_shallow(folder: Path, common_dir: Path) -> None:
     """Where the user's own history ends, the clone's does."""
     shallow = common_dir / "shallow"

@@ -19,6 +19,28 @@ from allstop.ports import Box
 BOXED_STORES = "/run/allstop/objects"
 
 
+async def clear(tree: Tree) -> None:
+    """Empty folders; in a thread only where there is something to remove, which may take long."""
+    if tree.folder.exists():
+        await anyio.to_thread.run_sync(tree.make)
+    else:
+        tree.make()
+
+
+async def _remove(folder: Path) -> None:
+    if not _was_empty(folder):
+        await anyio.to_thread.run_sync(remove_tree, folder)
+
+
+def _was_empty(folder: Path) -> bool:
+    """Gone, then: mostly nothing was laid into it."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
+
+
 class Made(Struct, frozen=True, kw_only=True):
     borrows: bool
     stores: tuple[str, ...] = ()
@@ -80,7 +102,7 @@ class Making:
             made = replace(made, borrows=False)
             await anyio.to_thread.run_sync(tree.empty)
             missing = await self._fill(tree, commit, workspace, label, plan, made)
-        await anyio.to_thread.run_sync(remove_tree, tree.making)
+        await _remove(tree.making)
         lost = [f"submodule {path} can't be checked out here" for path in missing]
         made = replace(made, notes=(*made.notes, *lost))
         await self._set_up(tree, made, label, port)
@@ -126,6 +148,7 @@ class Making:
         own, others = stores[: len(self._stores)], stores[len(self._stores) :]
         alternates = laying.alternates_of(own) if made.borrows else ""
         words = [commit, f"allstop/{folder_name(workspace)}", laying.config_of(commit), alternates]
+        words += [str(len(made.excluded)), *map(laying.ignore_line, made.excluded)]
         for submodule, store in zip(plan.submodules, others, strict=True):
             words += [submodule.path, submodule.commit, laying.alternates_of([store])]
         said = await self._boxes.run(place, label, MAKE, *words)
@@ -133,7 +156,6 @@ class Making:
 
     async def _lay(self, lay: Path, commit: str, plan: laying.Plan, made: Made) -> None:
         """Only what there is: mostly nothing."""
-        laying.lay_excludes(lay / "git", made.excluded)
         laying.lay_shallow(lay / "git", await self._repository.common_dir())
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)

@@ -24,7 +24,7 @@ git() {{
 MAKE = (
     _START
     + """
-commit=$1 branch=$2 config=$3 alternates=$4; shift 4
+commit=$1 branch=$2 config=$3 alternates=$4 excluded=$5; shift 5
 lay=$HOME/lay
 
 lay_git() {
@@ -36,6 +36,10 @@ lay_git() {
 
 lay_git .git "ref: refs/heads/$branch" "$alternates"
 printf '%s refs/heads/%s\\n' "$commit" "$branch" >.git/packed-refs
+while [ "$excluded" -gt 0 ]; do
+  printf '%s\\n' "$1" >>.git/info/exclude
+  shift; excluded=$((excluded - 1))
+done
 if [ -d "$lay/git" ]; then cp -R "$lay/git/." .git; fi
 if [ -f "$lay/pack" ]; then git index-pack --stdin --fix-thin <"$lay/pack" >/dev/null; fi
 git read-tree --reset -u "$commit"
@@ -52,8 +56,9 @@ if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
 A git folder is made of what it needs, without templates and logs: making files is most of what a
 clone of a small repository costs.
 
-Arguments: the commit, its branch, git's settings and the stores it borrows from; then for each
-submodule its path, its commit and the store that has it.
+Arguments: the commit, its branch, git's settings and the stores it borrows from; how many lines
+its ignore file has, and these; then for each submodule its path, its commit and the store that has
+it.
 """
 
 _TREE = """

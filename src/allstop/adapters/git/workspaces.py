@@ -14,7 +14,7 @@ from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
-from allstop.adapters.git.making import Making
+from allstop.adapters.git.making import Making, clear
 from allstop.adapters.git.names import base_ref, branch_ref, folder_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.taking_up import Resuming
@@ -157,7 +157,7 @@ class GitWorkspaces:
             tree, *extras = await self._repository.named(
                 f"{found.commit}^{{tree}}", *extras_of(shown)
             )
-            await anyio.to_thread.run_sync(clean.make)
+            await clear(clean)
             made = await self._making.make(clean, shown, workspace, label, extras=Extras(*extras))
         except TROUBLE as error:
             return _failed(error)
@@ -247,7 +247,7 @@ class GitWorkspaces:
     ) -> tuple[Meta, WorkspaceOpen]:
         start = await self._start_of(workspace, target)
         with self._ports.promised() as port:
-            await anyio.to_thread.run_sync(tree.make)
+            await clear(tree)
             made, _ = await both(
                 self._making.make(
                     tree, start.commit, workspace, label, extras=start.extras, port=port

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
     What lies under /usr is seen anyway. Of a language's own folder (`~/.pyenv/versions/3.12`)
     all is shown, but never all of the home.
     """
+    if _is_of_the_system(program):
+        return Needs((), (str(Path(program).parent),))
     mounts: list[Mount] = []
     seen: list[str] = []
     todo = [program]
@@ -51,6 +54,23 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
                 todo += base_of(venv)
     folders = dict.fromkeys(str(Path(name).parent) for name in (program, *found))
     return Needs(tuple(dict.fromkeys(mounts)), tuple(folders))
+
+
+def _is_of_the_system(program: str) -> bool:
+    """Whether a box that shows nothing more can run it. Most programs are; each is read once."""
+    try:
+        about = os.stat(program)  # noqa: PTH116 - a path object would cost more than the look
+    except OSError:
+        return False
+    return _needs_nothing(program, about.st_dev, about.st_ino, about.st_ctime_ns)
+
+
+@lru_cache(maxsize=256)
+def _needs_nothing(program: str, device: int, inode: int, changed_ns: int) -> bool:
+    """The numbers say which file it was: another one is looked at anew."""
+    links, real = followed(program)
+    is_seen = is_seen_anyway(Path(program)) and is_seen_anyway(real) and not links
+    return is_seen and not _venvs(Path(program), real) and _head(real).startswith(b"\x7fELF")
 
 
 def is_seen_anyway(path: Path) -> bool:
