@@ -51,6 +51,9 @@ class FleetPilot:
             case _:
                 return state
 
+    def unheard(self, state: FleetState) -> tuple[str, ...]:
+        return ()
+
     def next_move(self, state: FleetState, brief: Brief) -> Move:
         spec = state.spec
         if state.waiting and len(state.afloat) < spec.at_once:

@@ -14,6 +14,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Reached,
     ThreadOpened,
 )
 from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, on_record
@@ -43,6 +44,10 @@ class Flight:
         self._write(MoveEnded(at=self.now, id=self.state.moves, result=result))
         return self.next()
 
+    @property
+    def unheard(self):
+        return self._pilot.unheard(self.state.pilot)
+
     def start(self):
         move = self.next()
         assert not isinstance(move, Wait | Finish), f"nothing to carry out: {move}"
@@ -54,6 +59,9 @@ class Flight:
 
     def opens(self, thread):
         self._write(ThreadOpened(at=self.now, id=self.state.moves, thread=thread))
+
+    def reaches(self):
+        self._write(Reached(at=self.now, id=self.state.moves))
 
     def notes(self, *items):
         self._write(Noted(at=self.now, id=self.state.moves, items=items))

@@ -26,6 +26,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Reached,
     ThreadOpened,
 )
 from allstop.core.moves import (
@@ -192,7 +193,7 @@ def _during(chance, move_id, at):
         fits = chance.random() < 0.7
         result = chance.choice(FITTING) if fits else any_of(chance, Result)
         return MoveEnded(at=at, id=move_id, result=result)
-    return replace(any_of(chance, Noted | Asked | ThreadOpened), at=at, id=move_id)
+    return replace(any_of(chance, Noted | Reached | Asked | ThreadOpened), at=at, id=move_id)
 
 
 def many_events(most):

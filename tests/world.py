@@ -1,6 +1,7 @@
 """A small world in memory: agents that follow a list, no processes, time that jumps."""
 
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -33,6 +34,13 @@ from allstop.testing.clock import LoopClock
 DONE = "<promise>COMPLETE</promise>"
 
 
+class Hears(NamedTuple):
+    """Is told something in the middle of its turn, or fails to be."""
+
+    takes: bool = True
+    after_s: float = 0.0
+
+
 class ListedAgent:
     """A string is said, a number is slept, a failure returned; an item or an ask is passed on."""
 
@@ -43,8 +51,9 @@ class ListedAgent:
         self._then = then
         self._tokens = tokens
         self.heard = []
+        self.told = []
 
-    async def take_turn(self, turn, watch):
+    async def take_turn(self, turn, watch):  # noqa: C901 - one case for each kind of entry
         self.heard.append(turn)
         for entry in self._entries:
             match entry:
@@ -59,6 +68,11 @@ class ListedAgent:
                 case Ask():
                     answer = await watch.ask(entry)
                     await watch.saw(Item(kind="answer", text=f"{entry.id}: {answer.allows}"))
+                case Hears():
+                    self.told.append(await watch.words())
+                    await anyio.sleep(entry.after_s)
+                    if entry.takes:
+                        await watch.reached()
                 case BaseException():
                     raise entry
                 case _:

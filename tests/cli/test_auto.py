@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from people import wait_for
+
 SETTINGS = """
 [agents.coder]
 driver = "scripted"
@@ -111,6 +113,21 @@ def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
     log = person.allstop("log", "auto1")
     assert "user: Begin now." in log
     assert log.count("coder takes a turn") > 3
+
+
+def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
+    """B20: in the middle of its turn, where the driver can; the log says so."""
+    script = '[[turn]]\nsteps = [{ hear = true }, { signal = "COMPLETE" }]\n'
+    person = coder(script)
+    process = person.start("auto", "Write a parser")
+    wait_for(lambda: "coder takes a turn" in person.allstop("status"), "the first turn")
+
+    person.allstop("tell", "auto1", "Use dateutil.")
+
+    assert process.wait(20) == 0
+    log = person.allstop("log", "auto1")
+    assert log.count("coder takes a turn") == 1
+    assert log.index("user: Use dateutil.") < log.index("its agent was told at once")
 
 
 def test_f5_a_person_at_the_terminal_answers(coder):

@@ -24,6 +24,7 @@ SCRIPTS = {
     Behaviour.HANGS: f'{{ say = "begun" }}, {{ spawn = "{BEATS}" }}, {{ hang = true }}',
     Behaviour.FLOODS: '{ flood = 20000000 }, { say = "zebra" }',
     Behaviour.GARBLES: r"""{ run = 'printf "\377\376"' }, { say = "zebra" }""",
+    Behaviour.HEARS: '{ say = "begun" }, { hear = true }',
     Behaviour.ASKS: '{ ask = "make install" }',
     Behaviour.USES: '{ use = { input = 100, output = 20 } }, { say = "x" }',
 }

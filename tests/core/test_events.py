@@ -93,6 +93,7 @@ def test_tags_are_distinct_and_never_change():
         "move_started",
         "noted",
         "opened",
+        "reached",
         "stopped",
         "thread_opened",
         "waited",

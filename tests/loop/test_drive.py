@@ -384,6 +384,9 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
         def evolve(self, state, event):
             return state
 
+        def unheard(self, state):
+            return ()
+
         def next_move(self, state, brief):
             raise ZeroDivisionError("oops")
 

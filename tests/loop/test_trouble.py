@@ -46,6 +46,9 @@ class Sour:
             raise ZeroDivisionError("oops")
         return state
 
+    def unheard(self, state):
+        return ()
+
     def next_move(self, state, brief):
         return TURN if state.get("works") else Wait(reason="idle")
 
@@ -84,6 +87,9 @@ class Careless:
 
     def evolve(self, state, event):
         return (state[0], state[1] + isinstance(event, MoveStarted))
+
+    def unheard(self, state):
+        return ()
 
     def next_move(self, state, brief):
         spec, spawned = state

@@ -263,6 +263,51 @@ def test_what_people_say_during_a_turn_is_kept_for_the_next():
     assert "early" not in move.prompt.text
 
 
+def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
+    """B20: told once; what came after it waits, in its order."""
+    flight = fly()
+    flight.told(Say(text="early"))
+    flight.start()
+    assert flight.unheard == ()
+    flight.told(Say(text="now"))
+    flight.told(Say(text="later"))
+    assert flight.unheard == ("A person says: now", "A person says: later")
+    flight.reaches()
+    assert flight.unheard == ("A person says: later",)
+    text = flight.end(said("ok")).prompt.text
+
+    assert [word in text for word in ("early", "now", "later")] == [False, False, True]
+
+
+@pytest.mark.parametrize("signal", ["COMPLETE", "BLOCKED: no key"])
+def test_b20_it_is_not_over_before_the_agent_has_heard_what_was_said(signal):
+    """B20: a word that came too late for the turn is not lost."""
+    flight = fly()
+    flight.start()
+    flight.told(Say(text="and the tests"))
+
+    assert "and the tests" in flight.end(said(f"<promise>{signal}</promise>")).prompt.text
+    assert isinstance(flight.back(said(f"<promise>{signal}</promise>")), Finish)
+
+
+def test_b20_what_is_said_while_the_work_is_checked_goes_to_the_agent():
+    flight = fly(target="main", checks=[{"name": "t", "run": "t"}])
+    flight.back(WorkspaceOpen(base="c0"))
+    flight.back(said(COMPLETE, change=WORK))
+    flight.start()
+    flight.told(Say(text="wait"))
+
+    assert "wait" in flight.end(ChecksDone()).prompt.text
+
+
+def test_b20_without_a_turn_left_what_is_complete_stays_so():
+    flight = fly(iterations=1)
+    flight.start()
+    flight.told(Say(text="late"))
+
+    assert flight.end(said(COMPLETE)) == Finish(outcome=Outcome.DONE)
+
+
 def test_what_people_said_is_told_again_when_the_turn_was_lost():
     flight = fly()
     flight.told(Say(text="use tabs"))

@@ -14,6 +14,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Reached,
     Stopped,
     ThreadOpened,
 )
@@ -188,6 +189,10 @@ class Auditor:
                 self._may_end(run, state, event)
             case Noted() | Asked() | ThreadOpened():
                 self._may_speak(run, state, event, later)
+            case Reached():
+                self._may_speak(run, state, event, later)
+                pilot = self._pilots[state.opened.kind]
+                rule(pilot.unheard(state.pilot), "what is told had been said, and not told", run)
             case Closed():
                 rule(state.closed is None, "a run is closed once", run)
                 rule(state.open_move is None, "nothing is under way when a run closes", run)

@@ -82,7 +82,7 @@ class Deckhands:
 class MoodyAgent:
     """Each turn it does something else, by chance."""
 
-    abilities = Abilities(resume=True, asks=True, usage=True)
+    abilities = Abilities(resume=True, steer=True, asks=True, usage=True)
 
     def __init__(self, chance, launcher, hands):
         self._chance = chance
@@ -115,6 +115,13 @@ class MoodyAgent:
 
     async def _is_slow(self, turn, watch):
         await self._sleep(turn, self._chance.uniform(1, 100))
+
+    async def _listens(self, turn, watch):
+        with anyio.move_on_after(self._chance.uniform(1, 300)):
+            while True:
+                await watch.words()
+                await self._sleep(turn, self._chance.choice([0, 2]))
+                await watch.reached()
 
     async def _crashes(self, turn, watch):
         await self._sleep(turn, self._chance.choice([0, 5]))
@@ -167,6 +174,7 @@ class MoodyAgent:
         *[_fails] * 2,
         _crashes,
         _asks,
+        *[_listens] * 2,
         _is_silent,
         _talks_at_once,
         *[_is_stubborn] * 3,

@@ -1790,7 +1790,7 @@ export interface components {
         };
         /**
          * Say
-         * @description Say something; an agent reads it at its next turn. In a room, what can be typed there.
+         * @description Say something; an agent hears it at once or at its next turn. In a room, what can be typed there.
          */
         Say: {
             /** @enum {unknown} */

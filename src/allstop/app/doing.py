@@ -63,7 +63,7 @@ class Abort(_Deed, frozen=True, tag="abort"):
 
 
 class Say(_Deed, frozen=True, tag="say"):
-    """Say something; an agent reads it at its next turn. In a room, what can be typed there."""
+    """Say something; an agent hears it at once or at its next turn. In a room, what can be typed there."""
 
     text: Text
 

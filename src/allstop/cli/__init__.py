@@ -55,7 +55,7 @@ COMMANDS = {
     "freeze": ("control", "Stop processes where they are."),
     "thaw": ("control", "Let frozen processes go on."),
     "abort": ("control", "End RUN for good; what it made is kept."),
-    "tell": ("control", "Say something to RUN; its agent reads it at its next turn."),
+    "tell": ("control", "Say something to RUN: its agent hears it at once, or at its next turn."),
     "answer": ("control", "Answer what RUN asked."),
     "allow": ("control", "Let the agent of RUN do what it asks to do."),
     "deny": ("control", "Don't let the agent of RUN do what it asks to do."),

@@ -205,13 +205,16 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def tell(context: Context, run_id: str, text: str, as_json: bool) -> None:
-    """Say something to RUN; its agent reads it at its next turn."""
+    """Say something to RUN: its agent hears it at once, or at its next turn.
+
+    Codex and Claude Code hear it in the middle of a turn; `allstop log RUN` shows when it was told.
+    """
     from allstop.core.commands import Allstop, Say, is_allstop
 
     if is_allstop(text):
         _say(context, run_id, Allstop(), "stopped", as_json=as_json)
     else:
-        _say(context, run_id, Say(text=text), "will read it at its next turn", as_json=as_json)
+        _say(context, run_id, Say(text=text), "hears it now or at its next turn", as_json=as_json)
 
 
 @click.command()

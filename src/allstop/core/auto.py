@@ -143,6 +143,7 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
     plan: str = ""
     compactions: int = 0
     unanswered: tuple[str, ...] = ()
+    hears: int = 0  # how many of the words of people it was told
 
     @property
     def is_aside(self) -> bool:

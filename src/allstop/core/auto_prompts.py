@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allstop.core.auto import AutoSpec, Decision, History, ModelDecision, TurnSummary
+from allstop.core import guidance_prompts
+from allstop.core.auto import AutoSpec, AutoState, Decision, History, ModelDecision, TurnSummary
 from allstop.core.moves import CheckResult, Finding
 from allstop.core.plain import ending
 from allstop.core.prompting import Part, Talk
 from allstop.core.prompts import CAPPED as CAPPED
 from allstop.core.prompts import SIGNALS, failed_gate
+from allstop.core.prompts import told as told
 from allstop.core.signatures import schema_of
 
 REVIEW = """\
@@ -17,16 +19,33 @@ Look at all that you have changed so far as a strict reviewer would, who did not
 the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
 
 
+def words(state: AutoState) -> str:
+    spec = state.spec
+    lead = guidance_prompts.lead(state.guide) if state.turns == 0 else ""
+    if state.turns == 0 and not state.told and not state.news:
+        return first(spec, lead)
+    if state.reviews:
+        return review(spec, state.told)
+    return going_on(spec, state.news or lead, state.told, state.step)
+
+
+def own_review(state: AutoState) -> str:
+    """What an agent with a review of its own does in place of the words."""
+    if not state.reviews or state.told or not state.base:
+        return ""
+    return review_by_itself(state.spec, state.base)
+
+
 def first(spec: AutoSpec, guidance: str) -> str:
     parts = [spec.goal.strip(), guidance, SIGNALS]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def going_on(spec: AutoSpec, news: str, told: Sequence[str], step: str) -> str:
+def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
     """The goal is said again each time, so that it can't drift; only the next step is free."""
     parts = [
         f"The goal is still:\n{spec.goal.strip()}",
-        *(f"A person says: {text}" for text in told),
+        *map(told, said),
         news,
         f"Next step: {step}" if step else "Go on with the next step towards it.",
         SIGNALS,
@@ -34,9 +53,8 @@ def going_on(spec: AutoSpec, news: str, told: Sequence[str], step: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def review(spec: AutoSpec, told: Sequence[str]) -> str:
-    said = [f"A person says: {text}" for text in told]
-    parts = [f"The goal is still:\n{spec.goal.strip()}", *said, REVIEW, SIGNALS]
+def review(spec: AutoSpec, said: Sequence[str]) -> str:
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(told, said), REVIEW, SIGNALS]
     return "\n\n".join(parts) + "\n"
 
 

@@ -47,6 +47,12 @@ class Noted(_Event, frozen=True, tag="noted"):
     items: tuple[Item, ...]
 
 
+class Reached(_Event, frozen=True, tag="reached"):
+    """The first of what people had said meanwhile, and its agent had not heard, is told to it."""
+
+    id: MoveId
+
+
 class Asked(_Event, frozen=True, tag="asked"):
     id: MoveId
     ask: Ask
@@ -125,6 +131,7 @@ Event: TypeAlias = (
     | MoveStarted
     | ThreadOpened
     | Noted
+    | Reached
     | Asked
     | MoveEnded
     | Commanded

@@ -23,6 +23,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Reached,
     Stopped,
     ThreadOpened,
     Waited,
@@ -241,6 +242,8 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
                 Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}")
                 for item in items
             ]
+        case Reached():
+            return [Line(at, "→", "its agent was told at once")]
         case Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
         case MoveEnded(result=result):

@@ -44,6 +44,12 @@ class Advising:
     async def saw(self, item: Item) -> None:
         await self._watch.saw(item)
 
+    async def words(self) -> str:
+        return await self._watch.words()
+
+    async def reached(self) -> None:
+        await self._watch.reached()
+
     async def ask(self, ask: Ask) -> Answer:
         if not ask.questions or self._asked >= MOST:
             return await self._watch.ask(ask)

@@ -87,6 +87,7 @@ class Drive(Generic[S]):
         self._notes: list[Item] = []
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
+        self._stirred = anyio.Event()  # others have said something
         self._lost: dict[MoveId, str] = {}
 
     @property
@@ -149,6 +150,7 @@ class Drive(Generic[S]):
             self._frozen = not self._frozen
             hands = self._deck.hands
             await (hands.freeze if self._frozen else hands.thaw)(self.run)
+            self._stirred.set()
 
     async def _catch_up(self) -> None:
         """Fold what others (people, child runs) have written since."""
@@ -165,6 +167,7 @@ class Drive(Generic[S]):
         for ask in self.state.permits:
             if ask in self._answered:
                 self._answered[ask].set()
+        self._stirred.set()
 
     # --- deciding and writing ---
 
@@ -357,6 +360,13 @@ class Drive(Generic[S]):
             self._noted_at = anyio.current_time()
             items, self._notes = tuple(self._notes), []
             await self.record(lambda now: Noted(at=now, id=move_id, items=items))
+
+    async def words(self) -> str:
+        """What can be told to the agent at work; one that is frozen would hear it later."""
+        while self._frozen or not (unheard := self._pilot.unheard(self.state.pilot)):
+            self._stirred = anyio.Event()
+            await self._stirred.wait()
+        return unheard[0]
 
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._deck.appraise(ask)

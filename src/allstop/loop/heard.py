@@ -24,6 +24,12 @@ class Heard:
         self.patience.touch()
         await self._watch.saw(item)
 
+    async def words(self) -> str:
+        return await self._watch.words()
+
+    async def reached(self) -> None:
+        await self._watch.reached()
+
     async def ask(self, ask: Ask) -> Answer:
         self.patience.hold()  # a person's time to think is not the agent's silence
         try:

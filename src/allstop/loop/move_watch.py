@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from allstop.core.approvals import Answer, Ask
-from allstop.core.events import Event, ThreadOpened
+from allstop.core.events import Event, Reached, ThreadOpened
 from allstop.core.ids import MoveId
 from allstop.core.moves import Item
 from allstop.ports import Live
@@ -19,6 +19,7 @@ class Listener(Protocol):
     def show(self, live: Live) -> None: ...
     async def record(self, event_at: Callable[[datetime], Event]) -> None: ...
     async def note(self, move_id: MoveId, item: Item) -> None: ...
+    async def words(self) -> str: ...
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer: ...
 
 
@@ -37,6 +38,12 @@ class MoveWatch:
 
     async def saw(self, item: Item) -> None:
         await self._drive.note(self._move_id, item)
+
+    async def words(self) -> str:
+        return await self._drive.words()
+
+    async def reached(self) -> None:
+        await self._drive.record(lambda now: Reached(at=now, id=self._move_id))
 
     async def ask(self, ask: Ask) -> Answer:
         return await self._drive.ask(self._move_id, ask)

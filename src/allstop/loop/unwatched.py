@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio
+
 from allstop.core.approvals import NOBODY, Answer, Ask
 from allstop.core.moves import Item
 from allstop.ports import Live
@@ -15,6 +17,13 @@ class Unwatched:
         pass
 
     async def saw(self, item: Item) -> None:
+        pass
+
+    async def words(self) -> str:
+        await anyio.sleep_forever()
+        raise AssertionError("nobody says anything")
+
+    async def reached(self) -> None:
         pass
 
     async def ask(self, ask: Ask) -> Answer:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.core import auto_prompts as prompts
-from allstop.core import guidance_prompts, guiding
+from allstop.core import guiding
 from allstop.core.auto import (
     Action,
     AutoSpec,
@@ -29,6 +29,7 @@ from allstop.core.events import (
     MoveEnded,
     MoveStarted,
     Noted,
+    Reached,
     ThreadOpened,
 )
 from allstop.core.moves import (
@@ -81,6 +82,8 @@ class AutoPilot:
                 return replace(state, doing=None, wait_until=None)
             case Noted(items=items) if state.doing is not None:
                 return replace(state, doing=_noted(state.doing, items))
+            case Reached() if state.doing is not None:
+                return replace(state, doing=replace(state.doing, hears=state.doing.hears + 1))
             case ThreadOpened(thread=thread) if state.doing and not state.doing.is_aside:
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
@@ -95,6 +98,11 @@ class AutoPilot:
                 return replace(state, paused="", wait_until=None, history=history)
             case _:
                 return state
+
+    def unheard(self, state: AutoState) -> tuple[str, ...]:
+        if state.doing is None or state.doing.is_aside:
+            return ()
+        return tuple(map(prompts.told, state.told[state.doing.hears :]))
 
     def next_move(self, state: AutoState, brief: Brief) -> Move:
         spec = state.spec
@@ -123,7 +131,7 @@ class AutoPilot:
             return _finishing(state)
         return TakeTurn(
             agent=spec.agent,
-            prompt=prompt(_words(state), review=_review(state)),
+            prompt=prompt(prompts.words(state), review=prompts.own_review(state)),
             thread=state.thread,
             workspace=spec.name or None,
             timeout_s=spec.turn_s,
@@ -157,24 +165,8 @@ def _began(state: AutoState) -> Doing:
         is_guidance=not state.undecided and guiding.is_ahead(state),
         is_review=state.reviews,
         plan=state.plan,
+        hears=len(state.told),
     )
-
-
-def _words(state: AutoState) -> str:
-    spec = state.spec
-    lead = guidance_prompts.lead(state.guide) if state.turns == 0 else ""
-    if state.turns == 0 and not state.told and not state.news:
-        return prompts.first(spec, lead)
-    if state.reviews:
-        return prompts.review(spec, state.told)
-    return prompts.going_on(spec, state.news or lead, state.told, state.step)
-
-
-def _review(state: AutoState) -> str:
-    """What an agent with a review of its own does in place of the words."""
-    if not state.reviews or state.told or not state.base:
-        return ""
-    return prompts.review_by_itself(state.spec, state.base)
 
 
 def _finishing(state: AutoState) -> Move:
@@ -280,7 +272,7 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
         failures=0,
         limits=0,
         news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
-        told=(),
+        told=state.told[doing.hears :],
         checked=False,
     )
     return _summed_up(state, summary, at)
@@ -306,7 +298,8 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
     )
     if failed.kind is FailureKind.CAPPED:  # a turn that came to its cap is a turn
         summary = replace(summary, status="interrupted", error="", kind=None)
-        return _summed_up(replace(state, news=prompts.CAPPED, told=()), summary, at)
+        told = state.told[doing.hears :]
+        return _summed_up(replace(state, news=prompts.CAPPED, told=told), summary, at)
     attempt = state.failures + 1
     delay: timedelta = state.spec.backoff.delay(attempt, state.spec.goal)
     state = _summed_up(replace(state, failures=attempt), summary, at)
@@ -385,7 +378,7 @@ def _decided(state: AutoState, decision: Decision, at: datetime | None) -> AutoS
         case Action.STOP if decision.condition:
             return replace(state, end=Outcome.FAILED, note=reason)
         case Action.STOP:
-            return replace(state, done=True, note=reason)
+            return replace(state, done=not state.told, note=reason)
 
 
 def _merged(state: AutoState, outcome: Outcome, note: str) -> AutoState:

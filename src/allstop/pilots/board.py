@@ -82,6 +82,9 @@ class BoardPilot:
             case _:
                 return state
 
+    def unheard(self, state: BoardState) -> tuple[str, ...]:
+        return ()  # it takes no turns
+
     def next_move(self, state: BoardState, brief: Brief) -> Move:
         spec, board = state.spec, state.board
         if state.is_braked:

@@ -71,6 +71,9 @@ class MergePilot:
             case _:
                 return state
 
+    def unheard(self, state: MergeState) -> tuple[str, ...]:
+        return ()  # it takes no turns
+
     def next_move(self, state: MergeState, brief: Brief) -> Move:
         spec, made = state.spec, state.made
         if state.end is not None:

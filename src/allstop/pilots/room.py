@@ -81,6 +81,9 @@ class RoomPilot:
             case _:
                 return state
 
+    def unheard(self, state: RoomState) -> tuple[str, ...]:
+        return ()  # what is said in a room is for all who come after it
+
     def next_move(self, state: RoomState, brief: Brief) -> Move:
         session = state.session
         if session is None:

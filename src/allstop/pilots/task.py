@@ -11,7 +11,15 @@ from msgspec.structs import replace
 
 from allstop.core import brakes, prompts, roster
 from allstop.core.commands import Answer, Give, Retry, Say
-from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Noted, ThreadOpened
+from allstop.core.events import (
+    Commanded,
+    Event,
+    MoveEnded,
+    MoveStarted,
+    Noted,
+    Reached,
+    ThreadOpened,
+)
 from allstop.core.ids import AgentName
 from allstop.core.moves import (
     LIMITED,
@@ -93,7 +101,9 @@ class TaskPilot:
         task = msgspec.convert(spec, TaskSpec)
         return TaskState(spec=task, roster=Roster(agents=task.agents), news=task.news)
 
-    def evolve(self, state: TaskState, event: Event) -> TaskState:
+    def evolve(  # noqa: C901 - one case for each kind of event
+        self, state: TaskState, event: Event
+    ) -> TaskState:
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
                 hears = len(state.told)
@@ -102,6 +112,8 @@ class TaskPilot:
                 return replace(state, began=at)
             case Noted(items=items):
                 return _noted(state, items)
+            case Reached():
+                return replace(state, hears=state.hears + 1)
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
@@ -117,6 +129,9 @@ class TaskPilot:
                 return replace(state, wait_until=None, failures=0)
             case _:
                 return state
+
+    def unheard(self, state: TaskState) -> tuple[str, ...]:
+        return tuple(map(prompts.told, state.told[state.hears :]))
 
     def next_move(self, state: TaskState, brief: Brief) -> Move:
         spec = state.spec
@@ -138,12 +153,17 @@ class TaskPilot:
         if state.said.signal is Signal.PENDING:
             asks = state.said.text
             return Wait(reason=f"asks: {asks}", for_person=True, question=asks)
-        if state.said.signal is Signal.COMPLETE:
+        if state.said.signal is Signal.COMPLETE and not _must_hear(state):
             return _completing(state)
         if state.iteration >= spec.iterations:
             note = f"not done after {spec.iterations} turns"
             return Finish(outcome=Outcome.TIMED_OUT, note=note)
         return _turn(state, brief)
+
+
+def _must_hear(state: TaskState) -> bool:
+    """Whether something was said too late for the last turn: it is not done before it has heard."""
+    return bool(state.told) and state.iteration < state.spec.iterations
 
 
 def _completing(state: TaskState) -> Move:
@@ -272,6 +292,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         failures=0,
         limits=0,
         checked=False,
+        delivered=False,
         still=0 if has_moved else state.still + 1,
     )
     match state.said.signal:
@@ -279,7 +300,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
             return replace(state, asked=True)
         case Signal.PROGRESS:
             return replace(state, news=prompts.NO_SIGNAL, progress=state.said.text)
-        case Signal.BLOCKED:
+        case Signal.BLOCKED if not _must_hear(state):
             return replace(state, end=Outcome.BLOCKED, note=state.said.text)
         case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
             return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)

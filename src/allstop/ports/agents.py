@@ -33,6 +33,17 @@ class Watch(Protocol):
 
     async def saw(self, item: Item) -> None: ...
 
+    async def words(self) -> str:
+        """What a person says meanwhile, for who can tell it to the agent at once; waits for it.
+
+        It is the same until `reached` is called. What is not told now is in the next prompt.
+        """
+        ...
+
+    async def reached(self) -> None:
+        """The agent has taken up what `words` gave: it is told no other way, and never again."""
+        ...
+
     async def ask(self, ask: Ask) -> Answer:
         """Whether it may do this, or what it wants to know.
 
@@ -54,7 +65,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
 
     resume: bool = False
     fork: bool = False
-    steer: bool = False
+    steer: bool = False  # it can be told something in the middle of a turn
     asks: bool = False
     plan: bool = False
     diff: bool = False

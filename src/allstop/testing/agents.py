@@ -7,6 +7,7 @@ driver that can't do something says so in its abilities, and is then not asked f
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -32,6 +33,7 @@ class Behaviour(StrEnum):
     GARBLES = "says bytes that are no UTF-8, then the word zebra"
     COUNTS = "says turn 1, turn 2, … in one conversation"
     ASKS = "asks whether it may run `make install`, and says allowed or denied"
+    HEARS = "says begun, goes on until heard.txt is there, and says what it was told meanwhile"
     USES = "uses 100 tokens of input and 20 of output"
 
 
@@ -51,6 +53,14 @@ class Onlooker:
         self.asks: list[Ask] = []
         self.threads: list[str] = []
         self.stirred = anyio.Event()
+        self.told: list[str] = []  # what it was told at once
+        self._unheard: deque[str] = deque()
+        self._said = anyio.Event()
+
+    def say(self, *words: str) -> None:
+        """To the agent at work."""
+        self._unheard += words
+        self._said.set()
 
     def live(self, live: Live) -> None:
         if len(self.lives) < 10_000:
@@ -62,6 +72,15 @@ class Onlooker:
 
     async def saw(self, item: Item) -> None:
         self.items.append(item)
+
+    async def words(self) -> str:
+        while not self._unheard:
+            self._said = anyio.Event()
+            await self._said.wait()
+        return self._unheard[0]
+
+    async def reached(self) -> None:
+        self.told.append(self._unheard.popleft())
 
     async def ask(self, ask: Ask) -> Answer:
         self.asks.append(ask)
@@ -213,6 +232,47 @@ class AgentContract:
         assert isinstance(result, TurnDone)
         assert word in result.text
         assert [ask.argv for ask in watch.asks] == [("make", "install")]
+
+    async def test_k10_it_is_told_at_once_and_only_once(
+        self, agents: Agents, place: Box | None
+    ) -> None:
+        """K10, B20: what a person says in the middle of a turn reaches it, where the driver can."""
+        agent = agents(Behaviour.HEARS)
+        if not agent.abilities.steer or place is None:
+            return
+        assert place.workspace is not None
+        watch, results = Onlooker(), list[TurnDone | Failed]()
+
+        async def take() -> None:
+            results.append(await agent.take_turn(turn(place), watch))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(take)
+            with anyio.fail_after(30):
+                await watch.stirred.wait()
+                watch.say("aardvark")
+                while not (watch.told or results):  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+            (Path(place.workspace) / "heard.txt").touch()
+
+        (result,) = results
+        assert isinstance(result, TurnDone), result
+        assert "aardvark" in result.text
+        assert watch.told == ["aardvark"]
+
+    async def test_k10_who_can_not_be_told_at_once_leaves_the_words(
+        self, agents: Agents, place: Box | None
+    ) -> None:
+        """K10, B20: they are not taken for told, and so are in the next prompt."""
+        agent = agents(Behaviour.SAYS_WORD)
+        if agent.abilities.steer:
+            return
+        watch = Onlooker()
+        watch.say("aardvark")
+
+        await agent.take_turn(turn(place), watch)
+
+        assert watch.told == []
 
     async def test_k10_what_it_used_is_reported(self, agents: Agents, place: Box | None) -> None:
         """K10: usage is of this turn, where the driver can tell."""

@@ -8,6 +8,8 @@ from allstop.adapters.agents.claude_code.asking import WITHOUT
 from allstop.testing.agents import AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
+SLOWLY = Say(pieces=("begun", *("…",) * 20), pause_s=0.05)
+
 ANSWERS = {
     Behaviour.SAYS_WORD: ["zebra"],
     Behaviour.ECHOES_LENGTH: lambda asked: str(len(asked.blocks[-1])),
@@ -15,6 +17,7 @@ ANSWERS = {
     Behaviour.FAILS: [Say(text="out of cheese", fault=Fault.REFUSAL)],
     Behaviour.LIMITED: [Fault.RATE_LIMITED],
     Behaviour.HANGS: [bash(BEATS), Fault.SILENCE],
+    Behaviour.HEARS: lambda asked: _echoed(asked) or SLOWLY,
     Behaviour.FLOODS: [Say(pieces=("x" * 65_536,) * 80 + (" zebra",))],
     Behaviour.GARBLES: [Say(pieces=("spoiled", " zebra"), fault=Fault.BAD_UTF8)],
     Behaviour.COUNTS: lambda asked: f"turn {replies(asked) + 1}",
@@ -26,6 +29,11 @@ LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
 
 def _judged(came):
     return ("denied" if WITHOUT in came[-1] else "allowed") if came else ""
+
+
+def _echoed(asked):
+    """What it was told once it had begun."""
+    return asked.blocks[-1] if replies(asked) else ""
 
 
 class TestClaudeCode(AgentContract):

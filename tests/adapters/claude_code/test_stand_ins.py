@@ -146,7 +146,7 @@ async def test_k10_a_stopped_turn_is_interrupted_before_it_is_ended(bench):
         group.cancel_scope.cancel()
 
     last = (bench.work / "heard").read_text().splitlines()[-1]
-    assert json.loads(last)["request"] == {"subtype": "interrupt"}
+    assert json.loads(last)["request"] == {"subtype": "interrupt", "cancel_queued": True}
 
 
 async def test_k12_one_that_never_listens_gets_a_long_prompt_and_ends(bench):

@@ -8,7 +8,14 @@ import pytest
 
 from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code.messages import ControlRequest, ModelUsage, Session
-from allstop.adapters.agents.claude_code.telling import Dropped, GivenUp, Telling, Unknown
+from allstop.adapters.agents.claude_code.telling import (
+    Dropped,
+    GivenUp,
+    TakenUp,
+    Telling,
+    Unknown,
+    Untold,
+)
 from allstop.adapters.agents.lines import TooLong
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
@@ -48,6 +55,41 @@ def test_k10_words_are_shown_and_then_kept():
         thread="thread",
         usage=Usage(input=100, output=20, cost_microusd=800),
     )
+
+
+def became(state, name="n"):
+    return {"type": "command_lifecycle", "command_uuid": name, "state": state}
+
+
+def test_b20_an_end_counts_only_when_all_it_was_told_is_taken_up():
+    """B20: what comes too late for a reply is answered by the next one, of the same turn."""
+    telling = Telling("thread")
+    telling.told.add("n")
+
+    assert fed(became("queued"), result(result="one"), telling=telling) == []
+    assert fed(became("started"), telling=telling) == [TakenUp("n")]
+    (end,) = fed(became("completed"), result(result="two"), telling=telling)
+    assert end.text == "two"
+
+
+@pytest.mark.parametrize("state", ["cancelled", "discarded", "refused"])
+def test_b20_an_end_that_was_held_back_for_words_that_are_dropped_counts(state):
+    telling = Telling("thread")
+    telling.told.add("n")
+
+    assert fed(result(result="one"), telling=telling) == []
+    untold, end = fed(became(state), telling=telling)
+    assert untold == Untold("n")
+    assert end.text == "one"
+
+
+def test_b20_a_failure_is_one_whatever_it_was_told():
+    telling = Telling("thread")
+    telling.told.add("n")
+
+    (end,) = fed(result(is_error=True, subtype="error_during_execution"), telling=telling)
+
+    assert isinstance(end, Failed)
 
 
 @pytest.mark.parametrize(

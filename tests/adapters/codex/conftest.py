@@ -1,6 +1,8 @@
 """The real codex, in the real box, asking a model server on the loopback."""
 
+import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.probe import BOXED
 from allstop.ports import Box
+
+PEER = Path(__file__).with_name("peer.py")
 
 
 @pytest.fixture
@@ -43,3 +47,19 @@ async def stage(launcher, tmp_path):
     (tmp_path / "room").mkdir(mode=0o700)
     async with AsyncExitStack() as open_:
         yield Stage(launcher, str(tmp_path / "room"), open_)
+
+
+@pytest.fixture
+def peer(stage, tmp_path):
+    """Agents with a program in place of codex, for what that one hardly ever does."""
+    program = tmp_path / "codex"
+    python = Path(sys.base_prefix, "bin", "python3")  # not in a folder that the box has for itself
+    program.write_text(f"#!{python} -IS\n{PEER.read_text()}")
+    program.chmod(0o755)
+
+    def agent(scenario, **changes):
+        return stage.agent_at(
+            "http://127.0.0.1:1", program=str(program), env={"SCENARIO": scenario}, **changes
+        )
+
+    return agent

@@ -99,6 +99,25 @@ def deaf():
         receive()
 
 
+def wait_for_steer():
+    while (request := receive()).get("method") != "turn/steer":
+        pass
+    return request["id"]
+
+
+def refuses():
+    send(id=wait_for_steer(), error={"code": -32600, "message": "cannot steer this turn"})
+    ordinary()
+
+
+def takes_late():
+    """The turn is over before its client knows that it has taken what it was told."""
+    told = wait_for_steer()
+    ordinary()
+    time.sleep(0.2)
+    send(id=told, result={"turnId": "turn"})
+
+
 def main():
     while True:
         request = receive()

@@ -18,6 +18,7 @@ ANSWERS = {
         Say(text="begun", calls=(Call(name="exec_command", arguments={"cmd": BEATS}),)),
         Say(pieces=("…",) * 1000, pause_s=0.05),
     ),
+    Behaviour.HEARS: (run("echo begun; until [ -e heard.txt ]; do sleep 0.02; done"),),
     Behaviour.FLOODS: (FLOOD,),
     Behaviour.GARBLES: (run(r"printf '\377\376'"), "zebra"),
     Behaviour.USES: (Say(text="x", input=100, output=20),),
@@ -72,6 +73,8 @@ def answer(behaviour, asked):
             if not outputs(asked):
                 return run("make install")
             return "denied" if "rejected" in outputs(asked)[-1] else "allowed"
+        case Behaviour.HEARS if outputs(asked):
+            return asked.blocks[-1]
         case _:
             answers = ANSWERS[behaviour]
             return answers[min(len(outputs(asked)), len(answers) - 1)]

@@ -1,8 +1,6 @@
 """F1, K12: an app-server that does what the real one hardly ever does."""
 
 import json
-import sys
-from pathlib import Path
 
 import anyio
 import pytest
@@ -10,23 +8,6 @@ import pytest
 from adapters.codex.stage import until
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agents import Onlooker, turn
-
-PEER = Path(__file__).with_name("peer.py")
-
-
-@pytest.fixture
-def peer(stage, tmp_path):
-    program = tmp_path / "codex"
-    python = Path(sys.base_prefix, "bin", "python3")  # not in a folder that the box has for itself
-    program.write_text(f"#!{python} -IS\n{PEER.read_text()}")
-    program.chmod(0o755)
-
-    def agent(scenario, **changes):
-        return stage.agent_at(
-            "http://127.0.0.1:1", program=str(program), env={"SCENARIO": scenario}, **changes
-        )
-
-    return agent
 
 
 async def test_f1_an_unknown_request_gets_an_error_and_an_unknown_note_is_passed_over(peer, place):

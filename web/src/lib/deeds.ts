@@ -29,7 +29,12 @@ const SPLIT: Deed = {
   text: { ask: 'The smaller tasks, one a line' },
 }
 const ROLL_BACK: Deed = { name: 'rollback', label: 'Roll back', key: 'R', isDrastic: true }
-const TELL: Deed = { name: 'say', label: 'Tell', key: 't', text: { ask: 'For its next turn' } }
+const TELL: Deed = {
+  name: 'say',
+  label: 'Tell',
+  key: 't',
+  text: { ask: 'It hears this at once, or at its next turn' },
+}
 const ANSWER: Deed = { name: 'answer', label: 'Answer', key: 'a', text: { ask: 'Your answer' } }
 const APPROVE: Deed = { name: 'approve', label: 'Approve', key: 'a' }
 const REDO: Deed = { name: 'redo', label: 'Redo', key: 'r', text: { ask: 'What should change' } }

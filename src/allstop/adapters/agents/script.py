@@ -81,6 +81,12 @@ class AskQuestion(_Step, frozen=True):
     options: tuple[str, ...] = ()
 
 
+class Hear(_Step, frozen=True):
+    """Wait until a person says something; say what it was."""
+
+    hear: bool
+
+
 class Use(_Step, frozen=True):
     """What the turn used."""
 
@@ -105,6 +111,7 @@ Step: TypeAlias = (
     | RateLimit
     | AskLeave
     | AskQuestion
+    | Hear
     | Use
     | Flood
 )
@@ -121,6 +128,7 @@ _VERBS: Mapping[str, type[Step]] = {
     "rate_limit": RateLimit,
     "ask": AskLeave,
     "question": AskQuestion,
+    "hear": Hear,
     "use": Use,
     "flood": Flood,
 }

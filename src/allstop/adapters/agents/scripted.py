@@ -14,6 +14,7 @@ from allstop.adapters.agents.script import (
     Fail,
     Flood,
     Hang,
+    Hear,
     Promise,
     RateLimit,
     RunCommand,
@@ -37,7 +38,7 @@ _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
 class ScriptedAgent:
     """Its conversation is nothing but the number of turns it has taken, so it can be resumed."""
 
-    abilities = Abilities(resume=True, fork=True, asks=True, usage=True)
+    abilities = Abilities(resume=True, fork=True, steer=True, asks=True, usage=True)
 
     def __init__(
         self, script: Script, *, launcher: Launcher, clock: Clock, trusted: bool = False
@@ -137,6 +138,9 @@ class _Performance:
                 self._words.append(f"{command}: {'allowed' if answer.allows else 'denied'}")
             case AskQuestion(question=question, options=labels):
                 await self._question(question, labels)
+            case Hear():
+                self._words.append(await self._watch.words())
+                await self._watch.reached()
             case Use(use=usage):
                 self.usage = usage
             case Flood(flood=size):

@@ -38,6 +38,7 @@ class ClaudeCodeAgent:
     abilities = Abilities(
         resume=True,
         fork=True,
+        steer=True,
         asks=True,
         usage=True,
         structured=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from uuid import uuid4
 
 import anyio
 import msgspec
@@ -27,8 +28,10 @@ from allstop.adapters.agents.claude_code.telling import (
     End,
     GivenUp,
     Happening,
+    TakenUp,
     Telling,
     Unknown,
+    Untold,
 )
 from allstop.adapters.agents.claude_code.tools import answered
 from allstop.adapters.agents.desk import Desk
@@ -66,6 +69,10 @@ class Exchange:
         self._waiting: dict[str, anyio.Event] = {}
         self._answers: dict[str, Answer] = {}
         self._asks: dict[str, anyio.CancelScope] = {}
+        self._prompt = str(uuid4())  # its name
+        self._begun = anyio.Event()  # the prompt was taken up
+        self._told = ""  # the name of what it was told last
+        self._taken_up = anyio.Event()  # … and that was
 
     async def take(self, prompt: str, *, is_going_on: bool) -> End:
         """The turn, to its end. Cancelled, it has the process stop its commands first."""
@@ -80,6 +87,7 @@ class Exchange:
     async def _take(self, prompt: str, *, is_going_on: bool) -> End:
         async with anyio.create_task_group() as group:
             group.start_soon(self._begin, prompt, is_going_on)
+            group.start_soon(self._tell)
             end = await self._read(group)
             group.cancel_scope.cancel()
         return end
@@ -87,7 +95,20 @@ class Exchange:
     async def _begin(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
         if is_going_on and (told := await self._order("get_usage")) is not None:
             self._telling.before = _so_far(told)
-        await self._send(orders.say(prompt))
+        await self._send(orders.say(prompt, self._prompt))
+
+    async def _tell(self) -> None:
+        """What people say meanwhile, one after the other; until it will not hear one of them.
+
+        One that does not say that it takes up its prompt would not say so of this either.
+        """
+        await self._begun.wait()
+        while True:
+            words = await self._watch.words()
+            self._told, self._taken_up = str(uuid4()), anyio.Event()
+            self._telling.told.add(self._told)
+            await self._send(orders.say(words, self._told))
+            await self._taken_up.wait()
 
     async def _read(self, group: TaskGroup) -> End:
         while (chunk := await self._child.receive()) is not None:
@@ -110,7 +131,9 @@ class Exchange:
                 return end
         return None
 
-    async def _happening(self, happening: Happening, group: TaskGroup) -> End | None:
+    async def _happening(  # noqa: C901 - one case for each kind
+        self, happening: Happening, group: TaskGroup
+    ) -> End | None:
         match happening:
             case Live():
                 self._watch.live(happening)
@@ -126,6 +149,13 @@ class Exchange:
                 await self._send(orders.refuse(id_, f"{what} is not known here"))
             case Answer(request_id=id_):
                 self._heard(id_, happening)
+            case TakenUp(name) if name == self._prompt:
+                self._begun.set()
+            case TakenUp(name) if name == self._told:
+                await self._watch.reached()  # before whatever follows from it, its end included
+                self._taken_up.set()
+            case TakenUp() | Untold():
+                pass  # nothing more is told: what was said first is to be heard first
             case GivenUp(failed):
                 await self._interrupt()
                 return replace(failed, usage=self._telling.used)
@@ -173,7 +203,7 @@ class Exchange:
     async def _interrupt(self) -> None:
         """It stops its commands, writes down how far it has come, and tells what it used."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(INTERRUPT_WITHIN_S):
-            await self._send(orders.order("allstop-interrupt", "interrupt"))
+            await self._send(orders.interrupt())
             while (chunk := await self._child.receive()) is not None:
                 lines = self._lines.feed(chunk.data) if chunk.stream is Stream.OUT else ()
                 for line in lines:

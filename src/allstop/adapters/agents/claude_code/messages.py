@@ -156,6 +156,13 @@ class RateLimitEvent(_Message, frozen=True):
     rate_limit_info: RateLimit
 
 
+class Lifecycle(_Message, frozen=True):
+    """What becomes of something it was told."""
+
+    command_uuid: str = ""
+    state: str = ""
+
+
 class Session(_Message, frozen=True):
     total_cost_usd: float = 0.0
     model_usage: dict[str, ModelUsage] = {}
@@ -184,6 +191,7 @@ Message: TypeAlias = (
     | ControlCancel
     | ControlResponse
     | RateLimitEvent
+    | Lifecycle
     | Unreadable
 )
 
@@ -198,6 +206,7 @@ _TYPES: Mapping[str, type[Message]] = {
     "control_cancel_request": ControlCancel,
     "control_response": ControlResponse,
     "rate_limit_event": RateLimitEvent,
+    "command_lifecycle": Lifecycle,
 }
 
 

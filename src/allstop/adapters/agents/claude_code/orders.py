@@ -9,17 +9,26 @@ from typing import Any
 Json = Mapping[str, Any]
 
 
-def say(text: str) -> bytes:
-    """A prompt. Its first character must not make it one of the program's own commands."""
+def say(text: str, name: str) -> bytes:
+    """A prompt. Its first character must not make it one of the program's own commands.
+
+    What becomes of it is told under its name.
+    """
     text = text.encode(errors="replace").decode()
     if text.lstrip().startswith("/"):
         text = f"The task:\n{text}"
-    return _line({"type": "user", "message": {"role": "user", "content": text}})
+    return _line({"type": "user", "uuid": name, "message": {"role": "user", "content": text}})
 
 
 def order(request_id: str, subtype: str) -> bytes:
     request = {"subtype": subtype}
     return _line({"type": "control_request", "request_id": request_id, "request": request})
+
+
+def interrupt() -> bytes:
+    """What it was told and has not taken up is dropped too, else that would be its next turn."""
+    request = {"subtype": "interrupt", "cancel_queued": True}
+    return _line({"type": "control_request", "request_id": "allstop-interrupt", "request": request})
 
 
 def permit(request_id: str, answer: Json) -> bytes:

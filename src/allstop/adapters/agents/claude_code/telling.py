@@ -18,6 +18,7 @@ from allstop.adapters.agents.claude_code.messages import (
     ControlResponse,
     Delta,
     Event,
+    Lifecycle,
     Message,
     RateLimit,
     RateLimitEvent,
@@ -38,6 +39,7 @@ from allstop.ports import Live
 
 TOOLS_AT_MOST = 1000
 MCP = "mcp_message"
+_UNHEARD = ("cancelled", "discarded", "refused")
 _NEEDED = (b'"type":"result"', b'"type":"control_request"')
 
 
@@ -54,6 +56,18 @@ class Unknown(NamedTuple):
     what: str
 
 
+class TakenUp(NamedTuple):
+    """What it was told under this name is part of the conversation from now on."""
+
+    name: str
+
+
+class Untold(NamedTuple):
+    """It will not hear what it was told under this name."""
+
+    name: str
+
+
 class GivenUp(NamedTuple):
     """It would go on, but must not; what it used is not yet known."""
 
@@ -61,7 +75,9 @@ class GivenUp(NamedTuple):
 
 
 End: TypeAlias = TurnDone | Failed
-Happening: TypeAlias = Live | Item | ControlRequest | Dropped | Unknown | Answer | GivenUp | End
+Happening: TypeAlias = (
+    Live | Item | ControlRequest | Dropped | Unknown | Answer | TakenUp | Untold | GivenUp | End
+)
 
 
 class Telling:
@@ -71,6 +87,7 @@ class Telling:
         self.before = Session()
         self.is_lost = False  # the conversation it was to go on with isn't there
         self.used = Usage()  # as far as that is known
+        self.told: set[str] = set()  # in the middle of the turn, and not yet taken up
         self._thread = thread
         self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
@@ -79,6 +96,7 @@ class Telling:
         self._limit: RateLimit | None = None
         self._refusal = ""
         self._nonsense = 0
+        self._early: TurnDone | None = None  # an end, but something it was told is still to come
 
     def feed(self, line: Line, at: Moment) -> Iterator[Happening]:
         if isinstance(line, TooLong):
@@ -101,7 +119,9 @@ class Telling:
             case ToolProgress(tool_name=name, elapsed_time_seconds=seconds):
                 yield Live("status", f"{name} {seconds:.0f} s")
             case Result():
-                yield self._end(message, at)
+                yield from self._result(message, at)
+            case Lifecycle(command_uuid=name, state=state):
+                yield from self._became(name, state)
             case ControlRequest(request_id=id_, request=request):
                 known = request.subtype in ("can_use_tool", MCP)
                 yield message if known else Unknown(id_, request.subtype)
@@ -156,7 +176,7 @@ class Telling:
         if event.type != "message_delta" or self._max_tokens is None:
             return False
         stops = event.delta is not None and event.delta.stop_reason == "end_turn"
-        is_last = stops and message.parent_tool_use_id is None
+        is_last = stops and message.parent_tool_use_id is None and not self.told
         return self.used.tokens >= self._max_tokens and not is_last
 
     def _said(self, message: Assistant) -> Iterator[Happening]:
@@ -208,6 +228,25 @@ class Telling:
             self._limit = limit
         if limit.status not in ("", "allowed"):
             yield items.notice(f"limit {limit.rate_limit_type or ''}: {limit.status}")
+
+    def _result(self, result: Result, at: Moment) -> Iterator[Happening]:
+        """What it is told too late for what it does, it takes up right after that."""
+        end = self._end(result, at)
+        if self.told and isinstance(end, TurnDone):
+            self._early = end
+        else:
+            yield end
+
+    def _became(self, name: str, state: str) -> Iterator[Happening]:
+        if state == "started":
+            self.told.discard(name)
+            self._early = None
+            yield TakenUp(name)
+        elif state in _UNHEARD and name in self.told:
+            self.told.discard(name)
+            yield Untold(name)
+            if self._early is not None and not self.told:
+                yield self._early
 
     def _end(self, result: Result, at: Moment) -> End:
         self.used = ends.usage(result, self.before)

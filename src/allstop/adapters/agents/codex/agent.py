@@ -38,6 +38,7 @@ class CodexAgent:
     abilities = Abilities(
         resume=True,
         fork=True,
+        steer=True,
         asks=True,
         plan=True,
         diff=True,

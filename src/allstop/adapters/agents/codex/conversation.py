@@ -15,6 +15,7 @@ from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Capped, Ended, Fold, Saw
 from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.server import AppServer
+from allstop.adapters.agents.codex.steering import Steering
 from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
 from allstop.adapters.agents.desk import Desk, is_open
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
@@ -82,7 +83,8 @@ class Conversation:
         with self._server.heard_by(self.thread, self._hear):
             try:
                 await self._begin()
-                return await self._follow()
+                async with Steering(self._watch, self._steer).going_on():
+                    return await self._follow()
             except (RefusedError, GoneError, SilentError):
                 raise
             except BaseException:  # cancelled, or nobody can be told any more
@@ -104,6 +106,19 @@ class Conversation:
         self.fold.total = self._server.totals.get(self.thread, self.fold.total)
         started = await self._request(method, {"threadId": self.thread, **params}, told.Started)
         self.fold.turn = self.fold.turn or started.turn.id
+
+    async def _steer(self, words: str) -> None:
+        """
+        Raises:
+            RefusedError, GoneError, SilentError: nobody knows that it has heard it.
+        """
+        params: Params = {
+            "threadId": self.thread,
+            "expectedTurnId": self.fold.active or self.fold.turn,
+            "input": _text(words),
+        }
+        # it may be frozen before it answers; the end of the turn does not wait for long
+        await self._server.peer.request("turn/steer", params)
 
     async def _follow(self) -> Ended:
         while True:
@@ -222,7 +237,7 @@ class Conversation:
 
 
 def _turn(prompt: Prompt) -> tuple[str, Params]:
-    params: Params = {"input": [{"type": "text", "text": _spoken(prompt.whole)}]}
+    params: Params = {"input": _text(prompt.whole)}
     if prompt.talk is not None and prompt.talk.reply_schema is not None:
         params["outputSchema"] = prompt.talk.reply_schema
     return "turn/start", params
@@ -232,6 +247,10 @@ def _review(instructions: str) -> tuple[str, Params]:
     """By codex's own means: with fresh eyes, and what it finds is said in the conversation."""
     target = {"type": "custom", "instructions": _spoken(instructions)}
     return "review/start", {"target": target, "delivery": "inline"}
+
+
+def _text(words: str) -> list[Params]:
+    return [{"type": "text", "text": _spoken(words)}]
 
 
 def _spoken(text: str) -> str:
