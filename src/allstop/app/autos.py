@@ -71,6 +71,7 @@ def auto_spec(
         max_compactions=auto.max_compactions,
         compaction_turns=auto.compaction_turns,
         cooldown_s=auto.cooldown_s,
+        asks_first=waits or approvals is Approvals.ASK,
         ask_s=float(auto.approval_timeout_s) if waits else 0.0,
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,

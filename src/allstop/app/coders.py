@@ -20,7 +20,7 @@ INSTALL = "npm install -g @openai/codex"
 
 
 def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
-    """Its box is its sandbox, in which it need not ask; it asks for what leads out of its own."""
+    """Its box is its sandbox; where a person is there it asks first, else for what leads out of it."""
     program, login = find_codex(house, name, settings), has_login(house, name, settings)
     key = "" if login else key_for(house, name, settings)
     from allstop.adapters.agents.codex import CodexAgent, Setup

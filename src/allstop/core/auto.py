@@ -47,6 +47,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     max_compactions: int = 3
     compaction_turns: int = 10
     cooldown_s: float = 1.0
+    asks_first: bool = False  # before every command, so that the rules see each of them
     ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
     turn_s: float = 1800.0
     idle_s: float = 600.0

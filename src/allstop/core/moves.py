@@ -90,6 +90,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     timeout_s: float = 3600.0
     idle_s: float = 600.0
     max_tokens: int | None = None  # most that this turn may use; reserved before it starts
+    asks_first: bool = False  # before every command, where the driver can have it so
     ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
     adviser: Adviser | None = None
 

@@ -169,6 +169,7 @@ class Hands:
             prompt=move.prompt,
             place=self._workspaces.place(move.workspace) if move.workspace else None,
             thread=move.thread,
+            asks_first=move.asks_first,
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
         )

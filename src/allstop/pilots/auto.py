@@ -137,6 +137,7 @@ class AutoPilot:
             timeout_s=spec.turn_s,
             idle_s=spec.idle_s,
             max_tokens=spec.max_tokens,
+            asks_first=spec.asks_first,
             ask_s=spec.ask_s,
             adviser=_adviser(spec),
         )

@@ -84,6 +84,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     place: Box | None = None
     thread: str | None = None  # go on with this conversation; None starts one
     fork: bool = False  # … in a copy of it
+    asks_first: bool = False  # ask before every command, not only for what leads out of the box
     idle_s: float = 600.0
     max_tokens: int | None = None
 

@@ -2,11 +2,14 @@
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.codex.stage import outputs, patch, run, until
 from allstop.adapters.agents.codex import Approvals
 from allstop.adapters.agents.codex.asking import ALONE
-from allstop.core.approvals import Answer, Ask, Leave, Option, Question
+from allstop.adapters.shell import appraise
+from allstop.core.allowing.policy import Policy
+from allstop.core.approvals import Answer, Ask, Leave, Option, Question, ruling
 from allstop.core.moves import TurnDone
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Call, Say
@@ -71,6 +74,43 @@ async def test_f5_questions_are_put_with_their_options_and_answered(stage, place
     )
     text = "Which colour?\nHow big?"
     assert ask == Ask(id=ask.id, kind="question", text=text, questions=questions)
+
+
+HARMLESS = (
+    "ls",
+    "cat a.txt",
+    "git status --short",
+    "git log -3 --oneline",
+    "rg -n new src | head -5",
+)
+FOR_A_PERSON = ("make install", "curl http://127.0.0.1:1/x", "python3 -c 'print(1)'", "ls; touch x")
+
+
+@pytest.mark.parametrize("approvals", Approvals)
+async def test_f5_the_rules_see_every_command_and_people_only_what_they_leave(
+    stage, place, approvals
+):
+    """F5, K18: codex asks before each; what only looks at things is allowed by the policy."""
+    commands = (*HARMLESS, *FOR_A_PERSON)
+    steps = (*map(run, commands), patch("b.txt"), "ok")
+    agent = await stage.agent_that(*steps, approvals=approvals)
+    policy = Policy(workspace="/project")
+    for_people = []
+
+    class Ruled(Onlooker):
+        async def ask(self, ask):
+            self.asks.append(ask)
+            answer = ruling((), appraise(ask, policy))
+            if answer is None:
+                for_people.append(ask.text)
+            return answer or self.answer
+
+    watch = Ruled()
+    result = await agent.take_turn(replace(turn(place), asks_first=True), watch)
+
+    assert isinstance(result, TurnDone), result
+    assert [ask.text for ask in watch.asks] == [*commands, "/project/b.txt\nnew"]
+    assert for_people == list(FOR_A_PERSON)
 
 
 async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):

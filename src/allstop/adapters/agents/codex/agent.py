@@ -11,7 +11,7 @@ from allstop.adapters.agents.codex.conversation import Conversation, Params
 from allstop.adapters.agents.codex.fold import Ended
 from allstop.adapters.agents.codex.pool import SharedServer
 from allstop.adapters.agents.codex.server import AppServer
-from allstop.adapters.agents.codex.setup import Setup, launch_of
+from allstop.adapters.agents.codex.setup import Approvals, Setup, launch_of
 from allstop.adapters.agents.codex.verdicts import failed
 from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
@@ -142,8 +142,9 @@ class CodexAgent:
         """Our box is the sandbox; where there is none, codex's own must do."""
         boxed = self._launcher.isolation.boxed
         own = "workspace-write" if turn.place else "read-only"
+        asks = Approvals.UNTRUSTED if turn.asks_first else self._setup.approvals
         policy: Params = {
-            "approvalPolicy": self._setup.approvals.value,
+            "approvalPolicy": asks.value,
             "approvalsReviewer": "user",
             "sandbox": "danger-full-access" if boxed else own,
             "modelProvider": self._setup.provider,

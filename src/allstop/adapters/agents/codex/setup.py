@@ -31,7 +31,7 @@ OFF = (
 
 
 class Approvals(StrEnum):
-    """Which commands it asks about. In a box the first asks about hardly any."""
+    """Which commands it asks about. In a box the first asks about hardly any, the second about all."""
 
     ON_REQUEST = "on-request"
     UNTRUSTED = "untrusted"
