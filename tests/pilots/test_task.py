@@ -29,6 +29,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompting import prompt
+from allstop.core.remarks import Remark
 from allstop.core.replies import Said, Signal
 from allstop.pilots.task import AGAIN, TaskPilot
 from flight import Flight
@@ -306,6 +307,17 @@ def test_b20_without_a_turn_left_what_is_complete_stays_so():
     flight.told(Say(text="late"))
 
     assert flight.end(said(COMPLETE)) == Finish(outcome=Outcome.DONE)
+
+
+def test_b20_an_agent_that_says_done_is_told_first_what_came_meanwhile():
+    flight = fly()
+    flight.start()
+    flight.told(Say(text="use tabs", remarks=(Remark(id="1", file="a.py", line=2, text="Why?"),)))
+
+    move = flight.end(said(COMPLETE))
+
+    assert "A person says: use tabs\n\na.py:2\nWhy?" in move.prompt.text
+    assert flight.back(said(COMPLETE)) == DONE
 
 
 def test_what_people_said_is_told_again_when_the_turn_was_lost():

@@ -124,6 +124,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/remarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What people said of lines of a thread's work. */
+        get: operations["get_runs_run_remarks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}": {
         parameters: {
             query?: never;
@@ -184,6 +201,23 @@ export interface paths {
         };
         /** What a task's work changes. */
         get: operations["get_tasks_task_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task}/remarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What people said of lines of a task's work. */
+        get: operations["get_tasks_task_remarks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -915,6 +949,39 @@ export interface components {
             change: string;
             added: number | null;
             removed: number | null;
+        };
+        /**
+         * ReviewList
+         * @description What people said of lines of a task's or a thread's work.
+         */
+        ReviewList: {
+            task: string;
+            reviews: components["schemas"]["Review"][];
+        };
+        /**
+         * Review
+         * @description Remarks that were sent together.
+         */
+        Review: {
+            at: string;
+            /** @default  */
+            text: string;
+            /** @default [] */
+            remarks: components["schemas"]["Remark"][];
+        };
+        /**
+         * Remark
+         * @description Said of one line.
+         */
+        Remark: {
+            id: string;
+            file: string;
+            line: number;
+            text: string;
+            /** @default false */
+            removed: boolean;
+            /** @default  */
+            quoted: string;
         };
         /** RunDetail */
         RunDetail: {
@@ -1839,6 +1906,34 @@ export interface components {
             command: "cancel";
         };
         /**
+         * Comment
+         * @description Say something of lines of an agent's work, all of it as one message.
+         *
+         *         It is read at the next turn; work that waits for review goes back with it, and a task that
+         *         ended without success is tried again.
+         */
+        Comment: {
+            /** @enum {unknown} */
+            command: "comment";
+            remarks: components["schemas"]["OnLine"][];
+            /** @default  */
+            text: string;
+        };
+        /**
+         * OnLine
+         * @description Said of one line of the changes.
+         */
+        OnLine: {
+            id: string;
+            file: string;
+            line: number;
+            text: string;
+            /** @default false */
+            removed: boolean;
+            /** @default  */
+            quoted: string;
+        };
+        /**
          * Retry
          * @description Try a task again that failed, timed out or was blocked; its workspace is kept.
          */
@@ -2300,6 +2395,38 @@ export interface operations {
             };
         };
     };
+    get_runs_run_remarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, or a task's for its latest. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewList"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
     get_runs_run: {
         parameters: {
             query?: never;
@@ -2421,6 +2548,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Diff"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_tasks_task_remarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A task's id. */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewList"];
                 };
             };
             /** @description What is wrong, and what helps. */
@@ -2751,7 +2910,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
             };
         };
         responses: {

@@ -11,6 +11,7 @@ from allstop.app import board as boards
 from allstop.app import rooms
 from allstop.app.cleaning import throw_away
 from allstop.app.crew import chosen
+from allstop.app.remarking import Comment, comment
 from allstop.app.speaking import asked_of, leave_for, named_in, reply_to, speak
 from allstop.app.stopping import lift
 from allstop.core import commands as say
@@ -185,7 +186,7 @@ OfTask: TypeAlias = (
     Retry | Skip | Approve | Redo | Reject | Assign | Limit | Pin | EditTask | RemoveTask
 )
 Deed: TypeAlias = (
-    Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel
+    Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
     | OfTask | RollBack | Split | AddTask | SetMode
 )  # fmt: skip
 
@@ -223,6 +224,8 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
         case Cancel():
             heard = await rooms.cancel(house, _thread(run))
             return Done(run=run, note=heard.note)
+        case Comment():
+            return await _comment(station, run, deed, by)
         case Say() | Answer() | Allow() | Deny():
             return await _speak(station, run, deed, by)
         case AddTask():
@@ -286,6 +289,13 @@ async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, 
     name, _ = await named_in(house, run)
     spoken = await speak(house, name, command, by)
     return Done(run=name, driven=spoken.driven)
+
+
+async def _comment(station: Station, run: str, deed: Comment, by: str) -> Done:
+    sent = await comment(station.house, run, deed, by)
+    if sent.of_board:
+        await station.board_at_hand()
+    return Done(run=run, driven=sent.driven, note=sent.note)
 
 
 # --- the board's ---

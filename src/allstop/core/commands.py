@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName
+from allstop.core.remarks import Remark, in_words
 from allstop.core.specs import BoardSpec, Mode
 from allstop.core.talk import SessionSpec
 from allstop.core.tasks import Changes, NewTask
@@ -21,6 +22,11 @@ class _Command(
 
 class Say(_Command, frozen=True, tag="say"):
     text: str
+    remarks: tuple[Remark, ...] = ()  # of lines of its work
+
+    @property
+    def words(self) -> str:
+        return in_words(self.text, self.remarks)
 
 
 class Pause(_Command, frozen=True, tag="pause"):
@@ -63,6 +69,7 @@ class Retry(_Command, frozen=True, tag="retry"):
 
     task: str = ""
     text: str = ""  # for its agent
+    remarks: tuple[Remark, ...] = ()
 
 
 class Skip(_Command, frozen=True, tag="skip"):
@@ -111,6 +118,7 @@ class Redo(_Command, frozen=True, tag="redo"):
 
     task: str
     text: str
+    remarks: tuple[Remark, ...] = ()
 
 
 class Reject(_Command, frozen=True, tag="reject"):

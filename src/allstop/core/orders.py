@@ -25,6 +25,7 @@ from allstop.core.commands import (
     TaskCommand,
 )
 from allstop.core.ids import BOARD, HELM
+from allstop.core.remarks import Review, in_words
 from allstop.core.tasks import ID, OVER, STALLED, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
@@ -203,10 +204,12 @@ def carried_out(  # noqa: C901 - one case for each
                 board, task, assigned=True, held=False, agent=agent or task.agent, changed_at=at
             )
         case Retry(text=text):
-            news = text or task.news
-            return _again(board, task, at, retries=task.retries + 1, news=news, conflicts=0)
-        case Redo(text=text):
-            return _again(board, task, at, news=f"A person looked at your work and says: {text}")
+            news = _seen(command) if command.remarks else text or task.news
+            again = {"retries": task.retries + 1, "news": news, "conflicts": 0}
+            return _again(board, task, at, **again, reviews=_reviews(task, command, at))
+        case Redo():
+            reviews = _reviews(task, command, at)
+            return _again(board, task, at, news=_seen(command), reviews=reviews)
         case Skip():
             return _set(board, task, Status.SKIPPED, at)
         case RemoveTask():
@@ -219,6 +222,17 @@ def carried_out(  # noqa: C901 - one case for each
             return rolled_back(board, task, at)
         case Approve():
             return approved(board, task, at, merge=merge)
+
+
+def _seen(command: Retry | Redo) -> str:
+    words = in_words(command.text, command.remarks)
+    return f"A person looked at your work and says: {words}"
+
+
+def _reviews(task: Task, command: Retry | Redo, at: datetime) -> tuple[Review, ...]:
+    if not command.remarks:
+        return task.reviews
+    return (*task.reviews, Review(at=at, text=command.text, remarks=command.remarks))
 
 
 def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:

@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from allstop.core.brakes import Tally
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Outcome
+from allstop.core.remarks import Review
 
 
 class Status(StrEnum):
@@ -107,6 +108,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     merged: str = ""  # the commit that brought it into the target
     changed_at: datetime | None = None  # its status
     note: str = ""  # why it is where it is
+    reviews: tuple[Review, ...] = ()  # what people said of lines of its work between attempts
 
     @property
     def asks(self) -> bool:

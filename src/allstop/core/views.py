@@ -9,7 +9,17 @@ from msgspec import Struct
 
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
-from allstop.core.commands import AddTasks, Answer, Permit, Raise, Say, StartSession
+from allstop.core.commands import (
+    AddTasks,
+    Answer,
+    Command,
+    Permit,
+    Raise,
+    Redo,
+    Retry,
+    Say,
+    StartSession,
+)
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -56,6 +66,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import one_line
+from allstop.core.remarks import in_words
 from allstop.core.replies import Said, Signal, read_signal
 from allstop.core.run import Pilot, RunState
 
@@ -278,8 +289,12 @@ def _went_well(result: Result) -> bool:
 
 def _said(event: Commanded) -> str:
     match event.command:
-        case Say(text=text) | Answer(text=text):
+        case Say() as said:
+            return one_line(said.words, 200)
+        case Answer(text=text):
             return one_line(text, 200)
+        case (Redo() | Retry()) as again if again.remarks:
+            return f"{_plain_name(again)}: {one_line(in_words(again.text, again.remarks), 200)}"
         case Permit() as permit:
             return _permitted(permit)
         case Raise():
@@ -289,8 +304,12 @@ def _said(event: Commanded) -> str:
         case AddTasks(tasks=tasks):
             return f"adds {one_line(', '.join(task.id for task in tasks))}"
         case command:
-            about = getattr(command, "task", "")
-            return type(command).__name__.lower() + (f" {one_line(about)}" if about else "")
+            return _plain_name(command)
+
+
+def _plain_name(command: Command) -> str:
+    about = getattr(command, "task", "")
+    return type(command).__name__.lower() + (f" {one_line(about)}" if about else "")
 
 
 def _permitted(permit: Permit) -> str:

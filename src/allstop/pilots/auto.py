@@ -90,8 +90,9 @@ class AutoPilot:
                 return _came_back(state, result, at)
             case ChildClosed(outcome=outcome, note=note):
                 return _merged(state, outcome, note)
-            case Commanded(command=Say(text=text)) | Commanded(command=Answer(text=text)):
+            case Commanded(command=(Say() | Answer()) as said):
                 done = state.done and state.merging
+                text = said.words if isinstance(said, Say) else said.text
                 return replace(state, told=(*state.told, text), paused="", done=done)
             case Commanded(command=Resume()) | Commanded(command=Retry()):
                 history = replace(state.history, footprints=(), errors=(), compactions=())

@@ -118,8 +118,8 @@ class TaskPilot:
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
                 return _came_back(_rested(state, at), result, at)
-            case Commanded(command=Say(text=text)):
-                return replace(state, told=(*state.told, text))
+            case Commanded(command=Say() as said):
+                return replace(state, told=(*state.told, said.words))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
                 news = prompts.answered(state.said.text, text)
                 return replace(state, said=NOTHING_SAID, news=news)

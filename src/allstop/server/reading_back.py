@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allstop.app.diffing import diff_in
+from allstop.app.remarking import reviews_in
 from allstop.core import receipts
 from allstop.core.auto import AutoState
 from allstop.core.errors import NotFoundError
@@ -52,6 +53,11 @@ async def diff(desk: Desk, given: asked.OneRun) -> shapes.Diff:
     if not isinstance(state, AutoState) or not state.spec.name:
         raise NotFoundError(f"{name} has no work of its own", "a task's is at /tasks/{task}/diff")
     return shown(name, await diff_in(desk.house, state.spec.name, await _merged(desk, name)))
+
+
+async def remarks(desk: Desk, given: asked.OneRun) -> shapes.ReviewList:
+    name = await run_named(desk, given.run)
+    return shapes.ReviewList(task=name, reviews=await reviews_in(desk.house, [name]))
 
 
 async def _merged(desk: Desk, name: RunId) -> str:

@@ -8,6 +8,7 @@ from allstop.adapters.git.diffs import Shown
 from allstop.app import overview
 from allstop.app.diffing import diff_of
 from allstop.app.phases import Phase, phase
+from allstop.app.remarking import reviews_of
 from allstop.core.board import Board
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD
@@ -56,6 +57,11 @@ async def _task(desk: Desk, name: str) -> tuple[Board, Task]:
 async def diff(desk: Desk, given: asked.OneTask) -> shapes.Diff:
     _, found = await _task(desk, given.task)
     return shown(found.id, await diff_of(desk.house, found))
+
+
+async def remarks(desk: Desk, given: asked.OneTask) -> shapes.ReviewList:
+    _, found = await _task(desk, given.task)
+    return shapes.ReviewList(task=found.id, reviews=await reviews_of(desk.house, found))
 
 
 def shown(name: str, changed: Shown) -> shapes.Diff:

@@ -15,6 +15,7 @@ from allstop.core.brakes import Limits
 from allstop.core.ids import RunId
 from allstop.core.inbox import Waiting
 from allstop.core.receipts import Receipt
+from allstop.core.remarks import Review
 from allstop.core.room_views import RoomEvent
 from allstop.core.talking import Summary
 from allstop.core.views import RunView
@@ -171,6 +172,13 @@ class Diff(_Shape, frozen=True):
     files: list[ChangedFile]
     patch: str
     cut: bool  # the patch is longer than what is shown
+
+
+class ReviewList(_Shape, frozen=True):
+    """What people said of lines of a task's or a thread's work."""
+
+    task: str  # or the thread
+    reviews: list[Review]  # the oldest first
 
 
 class SessionView(_Shape, frozen=True):
