@@ -133,6 +133,31 @@ async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(house):
         assert (await boards.find(here_house, parts.tasks[1])).status is Status.CANCELLED
 
 
+async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(house, person):
+    """B19: clean-up leaves the status; the next attempt begins in a workspace of its own."""
+    blocked = '{ write = "half.txt", text = "x" }, { signal = "BLOCKED: no key" }'
+    here_house = house(worker=[blocked])
+    async with station(here_house) as here:
+        task = await add(here, "Blocked")
+        await do(here, task, doing.Assign(agent="worker"), "web")
+        await task_is(here_house, task, Status.BLOCKED)
+
+        cleaned = await do(here, task, doing.Clean(), "web")
+
+        kept = cleaned.note.removeprefix("its work is kept as ")
+        assert person.git("show", f"{kept}:half.txt") == "x"
+        assert not (here_house.folder / "workspaces" / task).exists()
+        assert (await boards.find(here_house, task)).status is Status.BLOCKED
+        await do(here, task, doing.Retry(), "web")
+
+        async def again():
+            found = await boards.find(here_house, task)
+            return len(found.attempts) == 2 and found.status is Status.BLOCKED
+
+        await until(again, "the second attempt to end")
+        assert (here_house.folder / "workspaces" / task).is_dir()
+
+
 @pytest.mark.parametrize(
     ("deed", "words"),
     [
@@ -141,6 +166,7 @@ async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(house):
         (doing.Limit(), "no limit is named"),
         (doing.Cancel(), "is no room"),
         (doing.Allow(), "has not been started yet"),
+        (doing.Clean(), "has no workspace"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -148,6 +148,9 @@ def test_b19_edit_then_retry_and_raise_the_limit(person):
     assert [each["tally"]["turns"] for each in task["attempts"]] == [1, 2]
     assert "do it well" in (workspace(person) / "prompts.txt").read_text()
     assert "no limit is named" in person.refuses("limit", "T1")
+    assert "3 iterations and 7.5 minutes" in person.allstop("limit", "T1", "--times", "1.5")
+    assert (person.task("T1")["iterations"], person.task("T1")["minutes"]) == (3, 7.5)
+    assert "stands for itself" in person.refuses("limit", "T1", "--times", "2", "--minutes", "5")
 
 
 def test_b19_skip_lets_those_that_need_it_start(person):

@@ -1988,11 +1988,12 @@ export interface components {
         };
         /**
          * Limit
-         * @description Limits of a task's own; they hold from its next attempt on.
+         * @description Limits of a task's own, or so many times what it had; they hold from its next attempt on.
          */
         Limit: {
             /** @enum {unknown} */
             command: "limit";
+            times?: number;
             iterations?: number;
             minutes?: number;
         };
@@ -2045,6 +2046,14 @@ export interface components {
         RollBack: {
             /** @enum {unknown} */
             command: "rollback";
+        };
+        /**
+         * Clean
+         * @description Remove a task's workspace; its commits are kept by a ref, and it stays where it stands.
+         */
+        Clean: {
+            /** @enum {unknown} */
+            command: "clean";
         };
         /**
          * Split
@@ -2910,7 +2919,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Clean"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
             };
         };
         responses: {

@@ -12,6 +12,7 @@ from allstop.app import rooms
 from allstop.app.cleaning import throw_away
 from allstop.app.crew import chosen
 from allstop.app.remarking import Comment, comment
+from allstop.app.remedies import Clean, clean, raise_limits
 from allstop.app.speaking import asked_of, leave_for, named_in, reply_to, speak
 from allstop.app.stopping import lift
 from allstop.core import commands as say
@@ -127,8 +128,9 @@ class Assign(_Deed, frozen=True, tag="assign"):
 
 
 class Limit(_Deed, frozen=True, tag="limit"):
-    """Limits of a task's own; they hold from its next attempt on."""
+    """Limits of a task's own, or so many times what it had; they hold from its next attempt on."""
 
+    times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
     iterations: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     minutes: Annotated[float, Meta(gt=0)] | UnsetType = UNSET
 
@@ -187,7 +189,7 @@ OfTask: TypeAlias = (
 )
 Deed: TypeAlias = (
     Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
-    | OfTask | RollBack | Split | AddTask | SetMode
+    | OfTask | RollBack | Clean | Split | AddTask | SetMode
 )  # fmt: skip
 
 
@@ -238,6 +240,11 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
             return Done(run=run, tasks=tuple(made), driven=station.drives(BOARD))
         case RollBack():
             return await _roll_back(station, run)
+        case Clean():
+            return Done(run=run, note=_kept_as(await clean(house, run)))
+        case Limit(times=float(times)):
+            note = await raise_limits(house, run, times)
+            return Done(run=run, driven=station.drives(BOARD), note=note)
         case task_deed:
             _check_agent(station, task_deed)
             await _tell_board(station, [_order(run, task_deed)])
@@ -320,7 +327,7 @@ def _order(task: str, deed: OfTask) -> say.TaskCommand:
             return say.EditTask(task=task, changes=changes)
         case Limit(iterations=iterations, minutes=minutes):
             if iterations is UNSET and minutes is UNSET:
-                raise AllstopError("no limit is named", "iterations or minutes")
+                raise AllstopError("no limit is named", "times, iterations or minutes")
             changes = Changes(iterations=iterations, minutes=minutes)
             return say.EditTask(task=task, changes=changes)
         case Skip() | Approve() | Reject() | RemoveTask():
@@ -366,9 +373,12 @@ async def _roll_back(station: Station, task_id: str) -> Done:
     if task.status is Status.DONE:
         await station.board_at_hand()
         return Done(run=task_id, note="it is being reverted")
-    kept = await throw_away(station.house, task_id)
-    note = f"its work is kept as {kept}" if kept else "it had no work"
+    note = _kept_as(await throw_away(station.house, task_id))
     return Done(run=task_id, driven=station.drives(BOARD), note=note)
+
+
+def _kept_as(ref: str) -> str:
+    return f"its work is kept as {ref}" if ref else "it had no work"
 
 
 def _thread(run: str) -> str:

@@ -151,12 +151,21 @@ def pin(context: Context, task_id: str, off: bool, as_json: bool) -> None:
 @click.argument("task_id", metavar="ID")
 @click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt.")  # fmt: skip
+@click.option("--times", type=click.FloatRange(min=1, min_open=True), help="Both, so many times what it had.")  # fmt: skip
 @json_option
 @click.pass_obj
 def limit(
-    context: Context, task_id: str, iterations: int | None, minutes: float | None, as_json: bool
+    context: Context,
+    task_id: str,
+    iterations: int | None,
+    minutes: float | None,
+    times: float | None,
+    as_json: bool,
 ) -> None:
     """Give a task limits of its own; they hold from its next attempt on."""
+    if times is not None and iterations is None and minutes is None:
+        _raise(context, task_id, times, as_json=as_json)
+        return
     from msgspec import UNSET
 
     from allstop.core.commands import EditTask
@@ -164,13 +173,26 @@ def limit(
     from allstop.core.tasks import Changes
 
     if iterations is None and minutes is None:
-        raise AllstopError("no limit is named", "--iterations N or --minutes M")
+        raise AllstopError("no limit is named", "--times X, or --iterations N or --minutes M")
+    if times is not None:
+        raise AllstopError("--times stands for itself", "leave out --iterations and --minutes")
     changes = Changes(
         iterations=UNSET if iterations is None else iterations,
         minutes=UNSET if minutes is None else minutes,
     )
     command = EditTask(task=task_id, changes=changes)
     _say(context, task_id, command, "has its own limits", as_json=as_json)
+
+
+def _raise(context: Context, task_id: str, times: float, *, as_json: bool) -> None:
+    from allstop.app.remedies import raise_limits
+
+    with context.house() as house:
+        note = run(lambda: raise_limits(house, task_id, times))
+    if as_json:
+        print_json({"task": task_id, "times": times, "note": note})
+    else:
+        click.echo(f"{task_id}: {note}.")
 
 
 @click.command()

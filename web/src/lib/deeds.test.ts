@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deedsFor, wordsOf, type Deed } from './deeds'
+import { deedsFor, KEYS, wordsOf, type Deed } from './deeds'
 import type { TaskView } from './wire'
 
 const task = (status: string, known: Partial<TaskView> = {}): TaskView =>
@@ -10,13 +10,21 @@ test('the keys of failed and timed-out tasks are those of the command line', () 
   for (const status of ['failed', 'timeout', 'blocked']) {
     const deeds = deedsFor(task(status))
 
-    expect(['r', 'e', 'R', '+'].map((key) => named(deeds, key))).toEqual([
+    expect(['r', 'e', 'R', 'X', '+', 'x', 'S'].map((key) => named(deeds, key))).toEqual([
       'retry',
       'edit_task',
       'rollback',
+      'clean',
       'limit',
+      'skip',
+      'split',
     ])
   }
+})
+
+test('what throws something away is asked once more', () => {
+  for (const { name, warning } of deedsFor(task('failed')))
+    expect([name, !!warning]).toEqual([name, ['rollback', 'clean', 'remove_task'].includes(name)])
 })
 
 test('no key means two things', () => {
@@ -33,29 +41,29 @@ test('no key means two things', () => {
     const keys = deedsFor(task(status)).flatMap(({ key }) => key ?? [])
 
     expect(new Set(keys).size).toBe(keys.length)
+    expect(keys.filter((key) => !KEYS[key])).toEqual([])
   }
 })
 
 test('a deed becomes the words of a command', () => {
   const deed = (status: string, name: string, known = {}) =>
     deedsFor(task(status, known)).find((each) => each.name === name)!
-  const used = [{ run: 'r', began_at: '', tally: { turns: 60 } }] as TaskView['attempts']
 
-  expect(wordsOf(deed('waiting', 'answer'), task('waiting'), 'yes')).toEqual({
+  expect(wordsOf(deed('waiting', 'answer'), 'yes')).toEqual({
     command: 'answer',
     texts: ['yes'],
   })
-  expect(wordsOf(deed('pending', 'unpin', { pinned: true }), task('pending'), '')).toEqual({
+  expect(wordsOf(deed('pending', 'unpin', { pinned: true }), '')).toEqual({
     command: 'pin',
     on: false,
   })
-  expect(wordsOf(deed('timeout', 'limit'), task('timeout', { attempts: used }), '')).toEqual({
+  expect(wordsOf(deed('timeout', 'limit'), '')).toEqual({
     command: 'limit',
-    iterations: 90,
+    times: 1.5,
   })
-  expect(wordsOf(deed('failed', 'split'), task('failed'), ' a \n\nb')).toEqual({
+  expect(wordsOf(deed('failed', 'split'), ' a \n\nb')).toEqual({
     command: 'split',
     titles: ['a', 'b'],
   })
-  expect(wordsOf(deed('failed', 'retry'), task('failed'), '')).toEqual({ command: 'retry' })
+  expect(wordsOf(deed('failed', 'retry'), '')).toEqual({ command: 'retry' })
 })

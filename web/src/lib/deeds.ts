@@ -9,8 +9,8 @@ export interface Deed {
   key?: string
   /** What has to be typed for it; `optional` may be left empty. */
   text?: { ask: string; optional?: boolean }
-  /** It throws something away: asked once more. */
-  isDrastic?: boolean
+  /** It throws something away: what is asked once more. */
+  warning?: string
   /** The best thing to do now. */
   isFirst?: boolean
 }
@@ -20,15 +20,33 @@ const PIN: Deed = { name: 'pin', label: 'To the front', key: 'p' }
 const UNPIN: Deed = { name: 'unpin', label: 'Not in front', key: 'p' }
 const EDIT: Deed = { name: 'edit_task', label: 'Edit', key: 'e' }
 const SKIP: Deed = { name: 'skip', label: 'Skip', key: 'x' }
-const REMOVE: Deed = { name: 'remove_task', label: 'Remove', isDrastic: true }
+const REMOVE: Deed = {
+  name: 'remove_task',
+  label: 'Remove',
+  warning: 'It leaves the board. Its record and its work are kept.',
+}
 const RETRY: Deed = { name: 'retry', label: 'Retry', key: 'r' }
 const RAISE: Deed = { name: 'limit', label: 'Raise the limit', key: '+' }
 const SPLIT: Deed = {
   name: 'split',
   label: 'Split',
+  key: 'S',
   text: { ask: 'The smaller tasks, one a line' },
 }
-const ROLL_BACK: Deed = { name: 'rollback', label: 'Roll back', key: 'R', isDrastic: true }
+const ROLL_BACK: Deed = {
+  name: 'rollback',
+  label: 'Roll back',
+  key: 'R',
+  warning:
+    'What is merged is reverted by a new commit; what is not is thrown away, and kept by a ref. The task is pending again.',
+}
+const CLEAN: Deed = {
+  name: 'clean',
+  label: 'Clean up',
+  key: 'X',
+  warning:
+    'Its workspace is removed; what was in it is kept by a ref. The task stays where it stands, and begins anew when it is retried.',
+}
 const TELL: Deed = {
   name: 'say',
   label: 'Tell',
@@ -38,10 +56,30 @@ const TELL: Deed = {
 const ANSWER: Deed = { name: 'answer', label: 'Answer', key: 'a', text: { ask: 'Your answer' } }
 const APPROVE: Deed = { name: 'approve', label: 'Approve', key: 'a' }
 const REDO: Deed = { name: 'redo', label: 'Redo', key: 'r', text: { ask: 'What should change' } }
-const REJECT: Deed = { name: 'reject', label: 'Reject', key: 'x', isDrastic: true }
+const REJECT: Deed = {
+  name: 'reject',
+  label: 'Reject',
+  key: 'x',
+  warning: 'Nobody will merge it. The work is kept.',
+}
 const PAUSE: Deed = { name: 'pause', label: 'Pause' }
 const RESUME: Deed = { name: 'resume', label: 'Resume' }
 const STOP: Deed = { name: 'stop', label: 'Stop' }
+
+/** What each key does, whatever the task: for the list of keys. */
+export const KEYS: Readonly<Record<string, string>> = {
+  s: 'Start it',
+  p: 'To the front, or back',
+  a: 'Answer or approve',
+  t: 'Tell its agent something',
+  r: 'Retry or redo',
+  e: 'Edit',
+  '+': 'Raise its limits by half',
+  S: 'Split it into smaller ones',
+  x: 'Skip or reject',
+  X: 'Clean its workspace up',
+  R: 'Roll back',
+}
 
 const first = (deed: Deed): Deed => ({ ...deed, isFirst: true })
 
@@ -58,9 +96,9 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
       return [first(APPROVE), REDO, REJECT]
     case 'blocked':
     case 'failed':
-      return [first(RETRY), EDIT, RAISE, SPLIT, ROLL_BACK, SKIP, REMOVE]
+      return [first(RETRY), EDIT, RAISE, SPLIT, ROLL_BACK, CLEAN, SKIP, REMOVE]
     case 'timeout':
-      return [first(RETRY), RAISE, EDIT, SPLIT, ROLL_BACK, SKIP, REMOVE]
+      return [first(RETRY), RAISE, EDIT, SPLIT, ROLL_BACK, CLEAN, SKIP, REMOVE]
     case 'done':
       return [ROLL_BACK]
     default:
@@ -68,20 +106,23 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
   }
 }
 
+/** How much higher a limit gets each time. */
+const RAISE_BY = 1.5
+
 interface Words {
   command: string
   [argument: string]: unknown
 }
 
 /** What a deed is as a command's words. */
-export function wordsOf(deed: Deed, task: TaskView, text: string): Words {
+export function wordsOf(deed: Deed, text: string): Words {
   switch (deed.name) {
     case 'unpin':
       return { command: 'pin', on: false }
     case 'answer':
       return { command: 'answer', texts: [text] }
     case 'limit':
-      return { command: 'limit', iterations: raised(task) }
+      return { command: 'limit', times: RAISE_BY }
     case 'split':
       return {
         command: 'split',
@@ -93,11 +134,4 @@ export function wordsOf(deed: Deed, task: TaskView, text: string): Words {
     default:
       return { command: deed.name, ...(deed.text && text ? { text } : {}) }
   }
-}
-
-/** Half as many again as it had: its own limit, or what it has used. */
-export function raised(task: TaskView): number {
-  const had =
-    task.iterations ?? Math.max(50, ...(task.attempts ?? []).map(({ tally }) => tally?.turns ?? 0))
-  return Math.ceil(had * 1.5)
 }

@@ -18,14 +18,14 @@ class Doing {
 
   begin = (deed: Deed, task: TaskView) => {
     if (deed.name === 'edit_task') this.edits = { task }
-    else if (deed.text || deed.isDrastic) this.asks = { deed, task }
+    else if (deed.text || deed.warning) this.asks = { deed, task }
     else void this.send(deed, task, '')
   }
 
   send = async (deed: Deed, task: TaskView, text: string) => {
     this.asks = undefined
     await said(`${deed.label}: ${task.title}`, () =>
-      post<Done>(`/runs/${part(task.id)}/commands`, wordsOf(deed, task, text)),
+      post<Done>(`/runs/${part(task.id)}/commands`, wordsOf(deed, text)),
     )
   }
 }

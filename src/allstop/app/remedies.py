@@ -1,0 +1,70 @@
+"""What helps a task that failed: higher limits, and a workspace that begins anew."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from allstop.app import board as boards
+from allstop.app.cleaning import throw_away
+from allstop.core import commands as say
+from allstop.core.errors import AllstopError
+from allstop.core.tasks import Changes, Status
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.core.specs import BoardSpec
+    from allstop.core.tasks import Task
+    from allstop.pilots.board import BoardState
+
+
+class Clean(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command", tag="clean"
+):
+    """Remove a task's workspace; its commits are kept by a ref, and it stays where it stands."""
+
+
+async def clean(house: House, task_id: str) -> str:
+    """The ref that keeps what was in it; "" where nothing was.
+
+    Raises:
+        AllstopError: somebody works in it, or will go on in it.
+    """
+    task = await boards.find(house, task_id)
+    if task.open or task.status in (Status.MERGING, Status.REVIEW):
+        raise AllstopError(
+            f"{task_id} is {task.status}: its workspace is in use",
+            f"`allstop abort {task_id}` first",
+        )
+    if not (house.folder / "workspaces" / task_id).is_dir():
+        raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
+    return await throw_away(house, task_id)
+
+
+async def raise_limits(house: House, task_id: str, times: float) -> str:
+    """So many times what it had; what it has now, in words.
+
+    Raises:
+        AllstopError: it can't be changed as it stands.
+    """
+    made = Changes()
+
+    def decide(state: BoardState) -> list[say.Command]:
+        nonlocal made
+        task = state.board.get(task_id)
+        made = raised(state.spec, task, times) if task else made
+        return [say.EditTask(task=task_id, changes=made)]
+
+    await boards.tell(house, decide)
+    return f"at most {made.iterations} iterations and {made.minutes:g} minutes from its next attempt on"
+
+
+def raised(spec: BoardSpec, task: Task, times: float) -> Changes:
+    """Both limits: which of them was too low can't always be told."""
+    minutes = spec.attempt_s / 60 if task.minutes is None else task.minutes
+    return Changes(
+        iterations=math.ceil((task.iterations or spec.iterations) * times),
+        minutes=round(minutes * times, 2),
+    )
