@@ -128,6 +128,7 @@ async def test_k2_nothing_is_told_after_a_stop():
         await anyio.sleep(60)
         assert "Reached" not in await order(world)
         await engine.command("t", Resume())
+        await anyio.sleep(60)
         assert await engine.rested("t") is Outcome.DONE
 
     assert [text.count("zebra") for text in prompts(agent)] == [0, 1]
