@@ -260,6 +260,19 @@ def test_a_task_that_asks_is_not_answered_by_other_words(person):
     assert person.tasks() == {"T1": "skipped"}
 
 
+def test_u2_tasks_are_put_in_order(person):
+    person.agent("true")
+    for title in ("one", "two", "three"):
+        person.allstop("add", title)
+
+    said = person.allstop("pin", "T3", "T1")
+
+    assert "T3, T1: come next, in this order." in said
+    assert [choice["task"]["id"] for choice in person.json("next")["next"]] == ["T3", "T1", "T2"]
+    assert "there is no task 'T9'" in person.refuses("pin", "T1", "T9")
+    assert "--off is for one task" in person.refuses("pin", "--off", "T1", "T3")
+
+
 def test_people_are_answered_in_json_too(reviewed):
     said = json.loads(reviewed.allstop("redo", "T1", "-m", "again", "--json"))
 

@@ -207,6 +207,16 @@ def test_b3_a_pin_goes_before_every_score_and_the_last_pin_before_the_others():
     assert names(ready(board)) == ["a", "hot", "b"]
 
 
+def test_u2_tasks_are_started_in_the_order_that_a_person_gave_them():
+    board = board_of(new("hot", tags=("critical",)), new("a"), new("b"), new("c"))
+    board = boards.pin(board, board["c"], on=True)
+
+    board = boards.order(board, ["b", "hot", "b"])
+
+    assert names(ready(board)) == ["b", "hot", "c", "a"]
+    assert names(ready(boards.order(board, ["a"]))) == ["a", "b", "hot", "c"]
+
+
 def test_b5_what_a_person_assigned_goes_before_pins():
     board = board_of(new("hot", tags=("critical",)), new("a"), new("b"))
     board = boards.pin(board, board["a"], on=True)

@@ -581,6 +581,8 @@ export interface components {
             retries: number;
             attempts: components["schemas"]["Attempt"][];
             pinned: boolean;
+            pin: number;
+            score: number;
             assigned: boolean;
             held: boolean;
             note: string;
@@ -2088,6 +2090,15 @@ export interface components {
             agent: string | null;
         };
         /**
+         * Order
+         * @description Put tasks in front of all scores, in this order.
+         */
+        Order: {
+            /** @enum {unknown} */
+            command: "order";
+            tasks: string[];
+        };
+        /**
          * SetMode
          * @description Who picks tasks: the loop, or people.
          */
@@ -2919,7 +2930,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Clean"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["SetMode"];
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Clean"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["Order"] | components["schemas"]["SetMode"];
             };
         };
         responses: {

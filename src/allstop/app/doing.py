@@ -177,6 +177,12 @@ class AddTask(_Deed, frozen=True, tag="add_task"):
     agent: str | None = None
 
 
+class Order(_Deed, frozen=True, tag="order"):
+    """Put tasks in front of all scores, in this order."""
+
+    tasks: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1000)]
+
+
 class SetMode(_Deed, frozen=True, tag="mode"):
     """Who picks tasks: the loop, or people."""
 
@@ -189,7 +195,7 @@ OfTask: TypeAlias = (
 )
 Deed: TypeAlias = (
     Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
-    | OfTask | RollBack | Clean | Split | AddTask | SetMode
+    | OfTask | RollBack | Clean | Split | AddTask | Order | SetMode
 )  # fmt: skip
 
 
@@ -234,6 +240,9 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
             return await _add(station, deed)
         case SetMode(mode=mode):
             await boards.tell(house, lambda state: [say.SetMode(mode=Mode(mode))])
+            return Done(run=BOARD, driven=station.drives(BOARD))
+        case Order(tasks=tasks):
+            await boards.tell(house, lambda state: [say.Order(tasks=tasks)])
             return Done(run=BOARD, driven=station.drives(BOARD))
         case Split(titles=titles):
             made = await boards.split(house, run, titles)

@@ -42,6 +42,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     retries: int
     attempts: tuple[Attempt, ...]
     pinned: bool
+    pin: int  # the higher, the nearer to the front; 0 is where its score puts it
+    score: int
     assigned: bool
     held: bool
     note: str
@@ -114,6 +116,8 @@ def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
         retries=task.retries,
         attempts=task.attempts,
         pinned=bool(task.pin),
+        pin=task.pin,
+        score=board_.score(board, task).total,
         assigned=task.assigned,
         held=task.held,
         note=STOPPED if is_stopped else task.note,

@@ -135,16 +135,23 @@ def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> 
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_ids", nargs=-1, required=True, metavar="ID...")
 @click.option("--off", is_flag=True, help="Let its score decide again.")
 @json_option
 @click.pass_obj
-def pin(context: Context, task_id: str, off: bool, as_json: bool) -> None:
-    """Put a task in front of all scores."""
-    from allstop.core.commands import Pin
+def pin(context: Context, task_ids: tuple[str, ...], off: bool, as_json: bool) -> None:
+    """Put a task in front of all scores; several in this order."""
+    from allstop.core.commands import Order, Pin
+    from allstop.core.errors import AllstopError
 
-    done = "is where its score puts it" if off else "is next"
-    _say(context, task_id, Pin(task=task_id, on=not off), done, as_json=as_json)
+    if len(task_ids) == 1:
+        done = "is where its score puts it" if off else "is next"
+        _say(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
+        return
+    if off:
+        raise AllstopError("--off is for one task", "allstop pin --off ID")
+    names = ", ".join(task_ids)
+    _say(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
 
 
 @click.command()

@@ -216,6 +216,14 @@ def pin(board: Board, task: Task, *, on: bool) -> Board:
     return replace(update(board, task, pin=pinned if on else 0), pinned=pinned)
 
 
+def order(board: Board, names: Sequence[str]) -> Board:
+    """These in front of all others, the first of them first."""
+    desk = _Desk(board)
+    for pinned, name in enumerate(reversed(dict.fromkeys(names)), start=board.pinned + 1):
+        desk.put(structs.replace(board[name], pin=pinned))
+    return replace(desk.board(), pinned=board.pinned + len(names))
+
+
 class _Desk:
     """Where a change is worked out: nodes and operations are taken from the board and put back."""
 

@@ -102,6 +102,12 @@ class Pin(_Command, frozen=True, tag="pin"):
     on: bool = True
 
 
+class Order(_Command, frozen=True, tag="order"):
+    """Put tasks in front of all scores, in this order."""
+
+    tasks: tuple[str, ...]
+
+
 class Assign(_Command, frozen=True, tag="assign"):
     """Start this one, whatever the mode."""
 
@@ -176,6 +182,7 @@ TaskCommand: TypeAlias = (
     | EditTask
     | RemoveTask
     | Pin
+    | Order
     | Assign
     | Retry
     | Skip

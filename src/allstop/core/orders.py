@@ -15,6 +15,7 @@ from allstop.core.commands import (
     Approve,
     Assign,
     EditTask,
+    Order,
     Pin,
     Redo,
     Reject,
@@ -43,6 +44,9 @@ def refusal(board: Board, command: TaskCommand) -> Refusal | None:
     """Why a board does not take this; None where it does."""
     if isinstance(command, AddTasks):
         return _adding(board, command.tasks)
+    if isinstance(command, Order):
+        each = (refusal(board, Pin(task=task)) for task in command.tasks)
+        return next((found for found in each if found), None)
     task = board.get(command.task)
     if task is None:
         return Refusal(f"there is no task {command.task!r}", _known(board))
@@ -100,7 +104,7 @@ def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
             return _unless(task, can, "rolled back", _instead(task))
         case Pin():
             return _unless(task, task.status not in OVER, "pinned")
-        case AddTasks():
+        case AddTasks() | Order():
             raise AssertionError("it is about several")
 
 
@@ -193,6 +197,8 @@ def carried_out(  # noqa: C901 - one case for each
         return board
     if isinstance(command, AddTasks):
         return boards.add(board, command.tasks, at)
+    if isinstance(command, Order):
+        return boards.order(board, command.tasks)
     task = board[command.task]
     match command:
         case EditTask(changes=changes):

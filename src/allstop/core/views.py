@@ -13,6 +13,7 @@ from allstop.core.commands import (
     AddTasks,
     Answer,
     Command,
+    Order,
     Permit,
     Raise,
     Redo,
@@ -303,6 +304,8 @@ def _said(event: Commanded) -> str:
             return f"{session.mode} with {', '.join(session.agents)}: {one_line(session.goal, 200)}"
         case AddTasks(tasks=tasks):
             return f"adds {one_line(', '.join(task.id for task in tasks))}"
+        case Order(tasks=tasks):
+            return f"orders {one_line(', '.join(tasks))}"
         case command:
             return _plain_name(command)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arranged, choices, COLUMNS, matches } from './columns'
+import { arranged, choices, COLUMNS, matches, orderWith } from './columns'
 import type { TaskView } from './wire'
 
 const task = (id: string, known: Partial<TaskView> = {}): TaskView =>
@@ -35,18 +35,36 @@ test('every status has its column', () => {
   })
 })
 
-test('what is pinned comes first, then what is ready, then by priority', () => {
+test('cards are in the order in which they are started', () => {
   const rows = arranged(
     [
       task('late'),
       task('ready', { ready: true }),
       task('urgent', { ready: true, priority: 5 }),
-      task('pinned', { pinned: true }),
+      task('pinned', { pin: 1 }),
+      task('first', { pin: 2 }),
+      task('wanted', { assigned: true }),
+      task('scored', { ready: true, score: 20 }),
     ],
     {},
   )
 
-  expect(rows[0]!.map(({ id }) => id)).toEqual(['pinned', 'urgent', 'ready', 'late'])
+  expect(rows[0]!.map(({ id }) => id)).toEqual([
+    ...['wanted', 'first', 'pinned', 'scored', 'urgent', 'ready', 'late'],
+  ])
+})
+
+test('a card that is moved names all that come before it', () => {
+  const row = ['a', 'b', 'c', 'd'].map((id) => task(id))
+
+  expect(orderWith(row, 'c', 0)).toEqual(['c'])
+  expect(orderWith(row, 'c', 1)).toEqual(['a', 'c'])
+  expect(orderWith(row, 'a', 2)).toEqual(['b', 'a'])
+  expect(orderWith(row, 'a', 9)).toEqual(['b', 'c', 'd', 'a'])
+  expect(orderWith(row, 'd', -3)).toEqual(['d'])
+  for (const at of [1, 2]) expect(orderWith(row, 'b', at)).toBeUndefined()
+  expect(orderWith(row, 'd', 9)).toBeUndefined()
+  expect(orderWith(row, 'x', 0)).toBeUndefined()
 })
 
 test('the newest is on top of the others', () => {

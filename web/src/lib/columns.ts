@@ -8,23 +8,39 @@ export interface Column {
   statuses: readonly string[]
   /** What stands there while it has no cards. */
   empty: string
+  /** People can order it: what is merging has its turn, and what is over has none. */
+  isOrdered?: boolean
 }
 
 export const COLUMNS: readonly Column[] = [
-  { name: 'todo', title: 'To do', statuses: ['pending'], empty: 'Nothing left to do' },
+  {
+    name: 'todo',
+    title: 'To do',
+    statuses: ['pending'],
+    empty: 'Nothing left to do',
+    isOrdered: true,
+  },
   {
     name: 'running',
     title: 'Running',
     statuses: ['active'],
     empty: 'Drop a task here to start it',
+    isOrdered: true,
   },
   {
     name: 'attention',
     title: 'Needs you',
     statuses: ['waiting', 'blocked', 'failed', 'timeout'],
     empty: 'Nobody waits for you',
+    isOrdered: true,
   },
-  { name: 'review', title: 'Review', statuses: ['review'], empty: 'Nothing to review' },
+  {
+    name: 'review',
+    title: 'Review',
+    statuses: ['review'],
+    empty: 'Nothing to review',
+    isOrdered: true,
+  },
   { name: 'merging', title: 'Merging', statuses: ['merging'], empty: 'No merge under way' },
   {
     name: 'done',
@@ -63,13 +79,40 @@ export function arranged(tasks: readonly TaskView[], filter: Filter): TaskView[]
   for (const task of tasks) {
     if (matches(task, filter)) rows[COLUMNS.indexOf(columnOf(task.status))]!.push(task)
   }
-  rows[0]!.sort((a, b) => rank(b) - rank(a) || b.priority - a.priority)
-  for (const row of rows.slice(1)) row.sort((a, b) => latest(b) - latest(a))
+  rows[0]!.sort(asStarted)
+  for (const row of rows.slice(1)) row.sort((a, b) => pin(b) - pin(a) || latest(b) - latest(a))
   return rows
 }
 
-function rank(task: TaskView): number {
-  return (task.pinned ? 2 : 0) + (task.ready ? 1 : 0)
+/** As the loop picks them: what a person wants, the order people gave, then what is ready. */
+function asStarted(a: TaskView, b: TaskView): number {
+  return (
+    Number(!!b.assigned) - Number(!!a.assigned) ||
+    pin(b) - pin(a) ||
+    Number(!!b.ready) - Number(!!a.ready) ||
+    (b.score ?? 0) - (a.score ?? 0) ||
+    b.priority - a.priority
+  )
+}
+
+function pin(task: TaskView): number {
+  return task.pin ?? 0
+}
+
+/**
+ * A card put before the one that is `at` this place: the cards that must be named for it, from the
+ * top down to it. Nothing where it stays where it is.
+ */
+export function orderWith(
+  row: readonly TaskView[],
+  moved: string,
+  at: number,
+): string[] | undefined {
+  const from = row.findIndex(({ id }) => id === moved)
+  if (from < 0 || at === from || at === from + 1) return undefined
+  const ids = row.map(({ id }) => id).filter((id) => id !== moved)
+  const to = Math.min(Math.max(at > from ? at - 1 : at, 0), ids.length)
+  return to === from ? undefined : [...ids.slice(0, to), moved]
 }
 
 /** When its latest attempt began. */

@@ -1,11 +1,18 @@
-// Moving a card with the pointer: where it is, and over which column.
+// Moving a card with the pointer: where it is, over which column, and before which card.
 
 export interface Dragged {
   title: string
+  /** The column it came from. */
+  from: string
   x: number
   y: number
   over: string
+  /** The place among the column's cards where it would be put. */
+  at: number
 }
+
+/** How high a card is, with the gap below it. */
+export const CARD_PX = 100
 
 /** How far the pointer must move before a click becomes a drag. */
 const FAR_PX = 6
@@ -14,7 +21,11 @@ export class Drag {
   now = $state.raw<Dragged>()
 
   /** Follow the pointer until it is let go; `drop` is told the column, if there was one. */
-  begin(event: PointerEvent, title: string, drop: (column: string) => void): void {
+  begin(
+    event: PointerEvent,
+    card: Pick<Dragged, 'title' | 'from'>,
+    drop: (column: string, at: number) => void,
+  ): void {
     // A finger scrolls; on a phone the same is done by the card's commands.
     if (event.button !== 0 || event.pointerType === 'touch') return
     const end = new AbortController()
@@ -23,27 +34,34 @@ export class Drag {
 
     const move = ({ clientX: x, clientY: y }: PointerEvent) => {
       if (!this.now && Math.hypot(x - from.x, y - from.y) < FAR_PX) return
-      this.now = { title, x, y, over: columnAt(x, y) }
+      this.now = { ...card, x, y, ...placeAt(x, y) }
     }
-    const done = (over: string) => {
+    const done = ({ over, at }: Place) => {
       const wasDragged = this.now !== undefined
       this.now = undefined
       end.abort()
       if (wasDragged) swallowClick()
-      if (wasDragged && over) drop(over)
+      if (wasDragged && over) drop(over, at)
     }
     addEventListener('pointermove', move, { signal })
-    addEventListener('pointerup', ({ clientX, clientY }) => done(columnAt(clientX, clientY)), {
+    addEventListener('pointerup', ({ clientX, clientY }) => done(placeAt(clientX, clientY)), {
       signal,
     })
-    addEventListener('pointercancel', () => done(''), { signal })
-    addEventListener('keydown', ({ key }) => key === 'Escape' && done(''), { signal })
+    addEventListener('pointercancel', () => done(NOWHERE), { signal })
+    addEventListener('keydown', ({ key }) => key === 'Escape' && done(NOWHERE), { signal })
   }
 }
 
-function columnAt(x: number, y: number): string {
-  const under = document.elementFromPoint(x, y)
-  return under?.closest<HTMLElement>('[data-column]')?.dataset.column ?? ''
+type Place = Pick<Dragged, 'over' | 'at'>
+
+const NOWHERE: Place = { over: '', at: 0 }
+
+function placeAt(x: number, y: number): Place {
+  const column = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')
+  if (!column) return NOWHERE
+  const cards = column.querySelector('[role=list]')
+  const within_px = cards ? y - cards.getBoundingClientRect().top + cards.scrollTop : 0
+  return { over: column.dataset.column ?? '', at: Math.max(0, Math.round(within_px / CARD_PX)) }
 }
 
 /** The click that ends a drag opens nothing. */
