@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 LONGEST_BYTES = 4096
 MOST_COMMANDS = 20
+MOST_WORDS = 400
 
 
 class Simple(Struct, frozen=True, gc=False, kw_only=True):
@@ -18,10 +19,16 @@ class Simple(Struct, frozen=True, gc=False, kw_only=True):
     words: tuple[str, ...]
     after: str = ""
     """What joins it to the command before it: "|", "&&", "||" or ";"."""
+    is_afresh: bool = False
+    """It begins or follows a group of commands, so nobody knows in which folder it runs."""
     is_cut: bool = False
     """Further words are not literal, so nobody knows them."""
     globs: tuple[int, ...] = ()
     """Which of the words stand for the files of a folder, as many as there are."""
+    may_be_options: bool = False
+    """A file that one of them stands for may be called like an option."""
+    may_be_secrets: bool = False
+    """A file that one of them stands for may hold secrets."""
 
     def readings(self) -> tuple[Simple, ...]:
         """With one, two and three files for each: a program may take the second for something else."""
@@ -35,8 +42,12 @@ class Simple(Struct, frozen=True, gc=False, kw_only=True):
         found: list[str] = []
         for place, word in enumerate(self.words):
             is_glob = place in self.globs
-            found += [word.replace("*", file) for file in files] if is_glob else [word]
+            found += [_named(word, file) for file in files] if is_glob else [word]
         return tuple(found)
+
+
+def _named(pattern: str, name: str) -> str:
+    return pattern.replace("*", name).replace("?", name)
 
 
 class Redirect(Struct, frozen=True, gc=False, kw_only=True):
@@ -61,7 +72,13 @@ def of_words(words: tuple[str, ...]) -> Line:
     """A program that is started without a shell."""
     if not words:
         return Line(why="there is no command")
-    return Line(commands=(Simple(words=words),), why=unfit("\n".join(words)))
+    why = unfit("\n".join(words)) or too_many(len(words))
+    is_cut = len(words) > MOST_WORDS
+    return Line(commands=(Simple(words=words[:MOST_WORDS], is_cut=is_cut),), why=why)
+
+
+def too_many(words: int) -> str:
+    return f"more than {MOST_WORDS} words" if words > MOST_WORDS else ""
 
 
 _LONG_BLANK = re.compile(r"[ \n]{64}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from allstop.core.allowing.places import HARMLESS, Where, guarded
+from allstop.core.allowing.guarded import guarded
+from allstop.core.allowing.places import HARMLESS, Where
 from allstop.core.shell_words import Line, Redirect, set_of
 
 Words = tuple[str, ...]

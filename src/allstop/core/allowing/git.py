@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allstop.core.allowing.options import Shape, misfit
+from allstop.core.allowing.options import Shape, Taken, misfit, taken
 from allstop.core.allowing.places import Where
+from allstop.core.allowing.searching import hunts, is_hunting
 
 _DIFF = (
     " -p -u --patch -s --no-patch -U=num --unified=num --raw --patch-with-raw --minimal --patience"
@@ -90,7 +91,7 @@ SUBCOMMANDS: Mapping[str, Shape] = {
         " --abbrev[=num] --object-only",
         operands="rev*",
     ),
-    "cat-file": Shape(options="-t -s -e -p", operands="text rev", least=1),
+    "cat-file": Shape(options="-t -s -e -p", operands="rev rev", least=1),
     "blame": Shape(
         options="-L=text -l -t -s -e --show-email -w -M[=num] -C[=num] -f --show-name -n --show-number"
         " -p --porcelain --line-porcelain --date=text --root --since=text --abbrev=num -c"
@@ -172,7 +173,18 @@ def git(words: tuple[str, ...], where: Where) -> tuple[str, str]:
         name = " ".join(words[:1])
     if name not in SUBCOMMANDS:
         return f"git {name}".rstrip(), "it is not on the list"
-    return f"git {name}", misfit(SUBCOMMANDS[name], rest, where)
+    shape = SUBCOMMANDS[name]
+    return f"git {name}", misfit(shape, rest, where) or _hunts(
+        name, taken(shape, rest, where), where
+    )
+
+
+def _hunts(name: str, given: Taken, where: Where) -> str:
+    """Like other searches, where it shows more than what is tracked now."""
+    if name == "grep":
+        return hunts("git grep", given, where)
+    wanted = given.values("-S", "-G") if given.has("-p", "-u", "--patch") else []
+    return "it would show secrets of the past" if any(map(is_hunting, wanted)) else ""
 
 
 def _before(words: tuple[str, ...], where: Where) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from allstop.core.allowing.awk import beyond_printing
 from allstop.core.allowing.places import Where, readable
 
 LONGEST_SCRIPT = 400
@@ -105,24 +106,9 @@ def _sed(value: str, where: Where) -> str:
     )
 
 
-_AWK_NAME = r"(?!(?:getline|print|printf|system|close|delete|next|exit|func|in)\b)[a-z]{1,12}"
-_AWK_STRING = r'"(?:[^"\\\n]|\\[nt])*"'
-_AWK_VALUE = rf"(?:\$?(?:NF|NR|FNR|\d{{1,6}})|\$\(NF-\d\)|{_AWK_STRING}|length(?:\(\$\d\))?|FILENAME|{_AWK_NAME})"
-_AWK_REGEX = rf"/{_regex('/')}/"
-_AWK_COMPARISON = rf"{_AWK_VALUE} *(?:[<>!=]=|[<>~]|!~) *(?:{_AWK_VALUE}|{_AWK_REGEX})"
-_AWK_TEST = rf"(?:!?{_AWK_REGEX}|{_AWK_COMPARISON}|!{_AWK_NAME}\[\$\d\]\+\+)"
-_AWK_TESTS = rf"{_AWK_TEST}(?: *(?:&&|\|\||,) *{_AWK_TEST})*"
-_AWK_LIST = rf'{_AWK_VALUE}(?:(?: *, *| +|(?=")|(?<=")(?!")){_AWK_VALUE})*'
-_AWK_ACTION = rf"(?:print(?: *{_AWK_LIST})?|printf *{_AWK_STRING}(?: *, *{_AWK_LIST})?|{_AWK_NAME} *(?:\+\+|\+= *{_AWK_VALUE}))"
-_AWK_BLOCK = rf"\{{ *{_AWK_ACTION}(?: *; *{_AWK_ACTION})* *;? *\}}"
-_AWK_CLAUSE = rf"(?:(?:{_AWK_TESTS}|BEGIN|END) *)?{_AWK_BLOCK}"
-_AWK = re.compile(rf" *(?:{_AWK_TESTS}|{_AWK_CLAUSE}(?:[ ;\n]*{_AWK_CLAUSE})*) *")
-
-
 def _awk(value: str, where: Where) -> str:
-    if 0 < len(value) <= LONGEST_SCRIPT and _AWK.fullmatch(value):
-        return ""
-    return f"{value} can do more than print"
+    why = beyond_printing(value)
+    return f"{value} can do more than print: {why}" if why else ""
 
 
 _JQ_MORE = re.compile(r"\b(?:env|ENV|import|include|input_filename|modulemeta)\b|\$__")
@@ -130,6 +116,20 @@ _JQ_MORE = re.compile(r"\b(?:env|ENV|import|include|input_filename|modulemeta)\b
 
 def _jq(value: str, where: Where) -> str:
     return f"{value} reads more than its input" if _JQ_MORE.search(value) else ""
+
+
+_YQ_MORE = re.compile(r"\b(?:env\w*|strenv|load\w*|eval|filename|split_doc|from_file)\b|\$")
+
+
+def _yq(value: str, where: Where) -> str:
+    if value in ("e", "eval", "ea", "eval-all", "shell-completion"):
+        return f"{value} takes further arguments"
+    return f"{value} reads more than its input" if _YQ_MORE.search(value) else _jq(value, where)
+
+
+def _page(value: str, where: Where) -> str:
+    """Of a manual; with a slash or a dot it would be a file."""
+    return "" if re.fullmatch(r"[a-z0-9_+-]+", value) else f"{value} is no page"
 
 
 _KINDS: Mapping[str, Kind] = {
@@ -149,6 +149,8 @@ _KINDS: Mapping[str, Kind] = {
     "sed": _sed,
     "awk": _awk,
     "jq": _jq,
+    "yq": _yq,
+    "page": _page,
 }
 
 

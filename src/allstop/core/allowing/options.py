@@ -28,6 +28,20 @@ class Shape(Struct, frozen=True, gc=False, kw_only=True):
     """Operands only together with one of these."""
 
 
+class Taken(Struct, frozen=True, kw_only=True):
+    """Arguments as the program will take them."""
+
+    options: tuple[tuple[str, str], ...]
+    """Each with its value, or with none."""
+    operands: tuple[str, ...]
+
+    def has(self, *names: str) -> bool:
+        return any(name in names for name, _ in self.options)
+
+    def values(self, *names: str) -> list[str]:
+        return [value for name, value in self.options if name in names]
+
+
 class _Options(Struct, frozen=True, kw_only=True):
     flags: frozenset[str]
     valued: Mapping[str, str]
@@ -57,10 +71,14 @@ class _Reading:
         self._options = _options(shape.options)
         self._where = where
         self._shape = shape
-        self._given: set[str] = set()
+        self._taken: list[tuple[str, str]] = []
         self._operands: list[str] = []
         self._awaited = ""
         """The kind of a value that is to come."""
+
+    def taken(self) -> Taken:
+        """After all words have been read."""
+        return Taken(options=tuple(self._taken), operands=tuple(self._operands))
 
     def misfit(self, words: tuple[str, ...]) -> str:
         for place, word in enumerate(words):
@@ -84,12 +102,13 @@ class _Reading:
         kind, self._awaited = self._awaited, ""
         if word.startswith("-") and word != "-" and kind != "num":
             return f"{word} could be an option"
+        self._taken[-1] = (self._taken[-1][0], word)
         return unlike(kind, word, self._where)
 
     def _long(self, word: str) -> str:
         options = self._options
         name, equals, value = word.partition("=")
-        self._given.add(name)
+        self._taken.append((name, value))
         if equals and (kind := options.valued.get(name) or options.optional.get(name)):
             return unlike(kind, value, self._where)
         if not equals and name in options.valued:
@@ -104,30 +123,32 @@ class _Reading:
             return ""
         for place in range(1, len(word)):
             name, rest = f"-{word[place]}", word[place + 1 :]
-            self._given.add(name)
+            self._taken.append((name, ""))
             if name in options.flags:
                 continue
             if name in options.optional:
+                self._taken[-1] = (name, rest)
                 return unlike(options.optional[name], rest, self._where) if rest else ""
             if name not in options.valued:
                 return f"{name} is not on the list"
             if rest:
+                self._taken[-1] = (name, rest)
                 return unlike(options.valued[name], rest, self._where)
             self._awaited = options.valued[name]
             return ""
         return ""
 
     def _end(self) -> str:
-        shape = self._shape
-        if shape.needs and not self._given.intersection(shape.needs):
+        shape, taken = self._shape, self.taken()
+        if shape.needs and not taken.has(*shape.needs):
             return f"only with {' or '.join(shape.needs)}"
-        lacking = shape.operands_need and not self._given.intersection(shape.operands_need)
+        lacking = shape.operands_need and not taken.has(*shape.operands_need)
         if self._operands and lacking:
             return f"{self._operands[0]} only with {' or '.join(shape.operands_need)}"
         kinds = shape.operands.split()
-        if self._given.intersection(shape.instead):
+        if taken.has(*shape.instead):
             kinds = kinds[1:]
-        if len(self._operands) < shape.least and not self._given.intersection(shape.instead):
+        elif len(self._operands) < shape.least:
             return "it lacks an argument"
         return self._of_operands(kinds)
 
@@ -144,3 +165,10 @@ class _Reading:
 def misfit(shape: Shape, words: tuple[str, ...], where: Where) -> str:
     """What in these arguments is not on the list; nothing if all of it is."""
     return _Reading(shape, where).misfit(words)
+
+
+def taken(shape: Shape, words: tuple[str, ...], where: Where) -> Taken:
+    """Of words that fit the shape."""
+    reading = _Reading(shape, where)
+    reading.misfit(words)
+    return reading.taken()

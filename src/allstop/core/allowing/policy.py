@@ -18,18 +18,16 @@ from allstop.core.allowing.denied import (
     seen_through,
 )
 from allstop.core.allowing.git import git
-from allstop.core.allowing.options import misfit
+from allstop.core.allowing.guarded import guarded
+from allstop.core.allowing.looking import looks, loose, xargs
 from allstop.core.allowing.places import (
     HARMLESS,
     MOST_FOLDERS,
     Steps,
     Where,
-    guarded,
     readable,
     resolve,
 )
-from allstop.core.allowing.programs import PROGRAMS, SUBCOMMANDS
-from allstop.core.allowing.scripts import CHECKS
 from allstop.core.approvals import Decision, Rule, strictness
 from allstop.core.shell_words import Line, Redirect, Simple, set_of
 
@@ -73,10 +71,11 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
     if why := denied_line(line):
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}")
     for place, command in enumerate(line.commands):
-        if command.after not in ("&&", "|"):
+        if command.after not in ("&&", "|") or command.is_afresh:
             where = everywhere
+        piped = _piped(line.commands[: place + 1])
         for reading in command.readings():
-            yield from _of_command(policy, reading, where)
+            yield from _of_command(policy, reading, where, piped)
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _moved(command, where, following)
         everywhere = _either(everywhere, where)
@@ -86,14 +85,25 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
         yield Verdict(decision=Decision.ASK, rule=line.why or "there is no command")
 
 
-def _of_command(policy: Policy, command: Simple, where: Where) -> Iterator[Verdict]:
+def _piped(commands: tuple[Simple, ...]) -> tuple[Words, ...]:
+    """What comes before the last of them in its pipeline."""
+    start = len(commands) - 1
+    while start and commands[start].after == "|" and not commands[start].is_afresh:
+        start -= 1
+    return tuple(command.words for command in commands[start:-1])
+
+
+def _of_command(
+    policy: Policy, command: Simple, where: Where, piped: tuple[Words, ...]
+) -> Iterator[Verdict]:
     part = " ".join(command.words)
     if why := denied(command.words, where):
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}", part=part)
     matching = [rule for rule in policy.rules if matches(rule, command, where)]
     for rule in matching:
         yield Verdict(decision=rule.decision, rule=told(rule), part=part)
-    name, why = _built_in(command.words, where, policy.start())
+    name, why = _built_in(command.words, where, policy.start(), piped)
+    why = why or loose(command)
     if not why:
         yield Verdict(decision=Decision.ALLOW, rule=f"built-in: {name}", part=part)
     elif not any(rule.decision is Decision.ALLOW for rule in matching):
@@ -106,7 +116,9 @@ def told(rule: Rule) -> str:
     return f"{name} ({rule.why})" if rule.why else name
 
 
-def _built_in(words: Words, where: Where, start: Steps) -> tuple[str, str]:
+def _built_in(
+    words: Words, where: Where, start: Steps, piped: tuple[Words, ...]
+) -> tuple[str, str]:
     """The name of what is done, and why that is not clearly harmless."""
     name, rest = words[0], words[1:]
     if name == "git":
@@ -115,13 +127,9 @@ def _built_in(words: Words, where: Where, start: Steps) -> tuple[str, str]:
         return git(rest, where)
     if name == "cd":
         return "cd", _cd(rest, where)
-    if name in CHECKS:
-        return name, CHECKS[name](rest, where)
-    if rest and (shape := SUBCOMMANDS.get(name, {}).get(rest[0])):
-        return f"{name} {rest[0]}", misfit(shape, rest[1:], where)
-    if shape := PROGRAMS.get(name):
-        return name, misfit(shape, rest, where)
-    return name, "not on the list"
+    if name == "xargs":
+        return "xargs", xargs(words, piped, where)
+    return looks(words, where)
 
 
 def _cd(words: Words, where: Where) -> str:
@@ -134,7 +142,7 @@ def _cd(words: Words, where: Where) -> str:
 
 def _moved(command: Simple, where: Where, following: str) -> Where:
     """Where the next command may find itself; only after && is it sure that a move succeeded."""
-    if command.words[0] != "cd" or len(command.words) != 2:
+    if command.words[0] != "cd" or len(command.words) != 2 or len(where.folders) > MOST_FOLDERS:
         return where
     ends = where.leads(command.words[1])
     if ends is None:
@@ -174,6 +182,8 @@ def matches(rule: Rule, command: Simple, where: Where | None = None) -> bool:
     if rule.decision is not Decision.ALLOW:
         return any(words[:size] == rule.prefix for words in seen_through(command.words))
     if command.is_cut or command.words[:size] != rule.prefix or uncoverable(command.words):
+        return False
+    if command.may_be_options or command.may_be_secrets:
         return False
     return where is None or not any(_leaves(word, where) for word in command.words[size:])
 

@@ -53,6 +53,14 @@ _FD = Shape(
     " --changed-within=text --changed-before=text --prune --and=text --version -V",
     operands="text path*",
 )
+_AWK = Shape(options="-F=text -v=text", operands="awk path*", least=1)
+_AG = Shape(
+    options="-i -s -S -w -v -l -L -c -o -Q -A=num -B=num -C=num -m=num -G=text -g=text --nocolor"
+    " --noheading --nogroup --ignore=text --literal --count --column --ignore-case --word-regexp"
+    " --files-with-matches --depth=num --hidden --py --js --ts --go --rust --java --ruby --cpp --cc",
+    operands="text path*",
+    instead=("-g",),
+)
 _SUM = Shape(options="-b -t --binary --text --tag -z --zero")
 _VERSION = Shape(options="--version", operands="", needs=("--version",))
 _VERSION_LARGE = Shape(options="--version -V", operands="", needs=("--version", "-V"))
@@ -82,15 +90,16 @@ PROGRAMS: Mapping[str, Shape] = {
     "rg": _RG,
     "fd": _FD,
     "fdfind": _FD,
+    "ag": _AG,
     "sed": Shape(
         options="-n -E -r -s -u -z --quiet --silent --regexp-extended -e=sed --expression=sed",
         operands="sed path*",
         least=1,
         instead=("-e", "--expression"),
     ),
-    "awk": Shape(options="-F=text", operands="awk path*", least=1),
-    "gawk": Shape(options="-F=text", operands="awk path*", least=1),
-    "mawk": Shape(options="-F=text", operands="awk path*", least=1),
+    "awk": _AWK,
+    "gawk": _AWK,
+    "mawk": _AWK,
     "jq": Shape(
         options="-r -c -e -n -s -S -C -M -a -j -R --raw-output --compact-output --exit-status"
         " --null-input --slurp --sort-keys --color-output --monochrome-output --ascii-output"
@@ -216,6 +225,24 @@ PROGRAMS: Mapping[str, Shape] = {
         operands="object*",
     ),
     "size": Shape(options="-A -B -G -d -o -x -t", operands="object*"),
+    "objdump": Shape(
+        options="-d -D -S -t -T -x -h -p -r -R -s -C -f -M=text -j=text --disassemble[=text] --syms"
+        " --demangle[=text] --no-show-raw-insn --section=text --headers --all-headers --source",
+        operands="object*",
+        least=1,
+    ),
+    "gofmt": Shape(options="-l -d -e -s", least=1),
+    "shellcheck": Shape(
+        options="-s=text -e=text -i=text -f=text -S=text -C[=text] --shell=text --exclude=text"
+        " --include=text --format=text --severity=text --color[=text]",
+        least=1,
+    ),
+    "yq": Shape(options="-r -e -P -C -M -o=text -p=text", operands="yq path*", least=1),
+    "lsof": Shape(options="-i=text -n -P -t -s=text -p=num", operands="", needs=("-i",)),
+    "ss": Shape(options="-t -u -l -n -p -a -s -4 -6", operands=""),
+    "netstat": Shape(options="-t -u -l -n -p -a -r -4 -6", operands=""),
+    "pgrep": Shape(options="-f -l -a -c -x -n -o -i -u=text", operands="text"),
+    "man": Shape(operands="page page", least=1),
     "column": Shape(
         options="-t -s=text -x -c=num -n -e -o=text -N=text -H=text -R=text --table"
         " --separator=text --output-separator=text --table-columns=text"
@@ -230,17 +257,16 @@ PROGRAMS: Mapping[str, Shape] = {
     ),
     "expr": Shape(operands="slight*", least=1),
     "base64": Shape(options="-w=num --wrap=num -d --decode", operands="path"),
+    "iconv": Shape(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
     "zcat": Shape(least=1),
     "unzip": Shape(options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1),
     "zipinfo": Shape(options="-1 -s -m -l -h -t", operands="path text*", least=1),
     "tokei": Shape(options="-f --files -s=text --sort=text -t=text --types=text -e=text"),
-    "python": _VERSION_LARGE,
-    "python3": _VERSION_LARGE,
     "pypy3": _VERSION_LARGE,
     "node": _VERSION_SMALL,
     "deno": _VERSION,
     "bun": _VERSION_SMALL,
-    "ruby": _VERSION,
+    "ruby": _VERSION_SMALL,
     "perl": _VERSION_SMALL,
     "php": _VERSION_SMALL,
     "cargo": _VERSION_LARGE,
@@ -249,12 +275,10 @@ PROGRAMS: Mapping[str, Shape] = {
     "npm": _VERSION_SMALL,
     "npx": _VERSION_SMALL,
     "pnpm": _VERSION_SMALL,
-    "yarn": _VERSION_SMALL,
     "pip": _VERSION_LARGE,
     "pip3": _VERSION_LARGE,
     "uv": _VERSION_LARGE,
     "poetry": _VERSION_LARGE,
-    "pytest": _VERSION_LARGE,
     "ruff": _VERSION_LARGE,
     "mypy": _VERSION_LARGE,
     "tsc": _VERSION_SMALL,
@@ -265,7 +289,6 @@ PROGRAMS: Mapping[str, Shape] = {
     "make": _VERSION,
     "cmake": _VERSION,
     "docker": _VERSION,
-    "bash": _VERSION,
     "gh": _VERSION,
 }
 
@@ -288,6 +311,8 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
     "npm": {
         "ls": _NPM_LS,
         "list": _NPM_LS,
+        "explain": Shape(options="--json", operands="name*"),
+        "why": Shape(options="--json", operands="name*"),
         "root": Shape(options="-g", operands=""),
         "prefix": Shape(options="-g", operands=""),
     },

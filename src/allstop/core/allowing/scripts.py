@@ -5,79 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from allstop.core.allowing.kinds import unlike
 from allstop.core.allowing.options import Shape, misfit
 from allstop.core.allowing.places import Where, readable
 
 Words = tuple[str, ...]
 Check = Callable[[Words, Where], str]
-
-_FIND_PLAIN = frozenset(
-    [
-        "!",
-        "(",
-        ")",
-        ",",
-        "-not",
-        "-a",
-        "-and",
-        "-o",
-        "-or",
-        "-empty",
-        "-readable",
-        "-writable",
-        "-executable",
-        "-prune",
-        "-print",
-        "-print0",
-        "-ls",
-        "-depth",
-        "-d",
-        "-xdev",
-        "-mount",
-        "-follow",
-        "-true",
-        "-false",
-        "-quit",
-        "-daystart",
-        "-noleaf",
-        "-nouser",
-        "-nogroup",
-        "-ignore_readdir_race",
-        "-noignore_readdir_race",
-    ]
-)
-_FIND_VALUED = {
-    name: kind
-    for kind, names in {
-        "text": "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype"
-        " -size -perm -user -group -regextype -printf -lname -ilname -fstype -newermt",
-        "num": "-mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -links -inum -uid -gid",
-        "path": "-newer -anewer -cnewer -samefile",
-    }.items()
-    for name in names.split()
-}
-
-
-def _find(words: Words, where: Where) -> str:
-    awaited, in_expression = "", False
-    for word in words:
-        if awaited:
-            if why := unlike(awaited, word, where):
-                return why
-            awaited = ""
-        elif word in _FIND_VALUED:
-            awaited, in_expression = _FIND_VALUED[word], True
-        elif word in _FIND_PLAIN:
-            in_expression = True
-        elif word in ("-L", "-H", "-P") and not in_expression:
-            continue
-        elif word.startswith("-") or in_expression:
-            return f"{word} is not on the list"
-        elif why := readable(word, where):
-            return why
-    return "an option lacks its value" if awaited else ""
-
 
 _TESTS = frozenset(["-f", "-d", "-e", "-s", "-r", "-w", "-x", "-L", "-h"])
 
@@ -86,7 +18,7 @@ def _test(words: Words, where: Where) -> str:
     """Other tests evaluate what they are given: `test -v 'a[$(…)]'`."""
     if len(words) != 2 or words[0] not in _TESTS:
         return "only a test of one file"
-    return readable(words[1], where)
+    return "" if where.leads(words[1]) is not None else f"{words[1]} is outside the workspace"
 
 
 def _anything(words: Words, where: Where) -> str:
@@ -128,6 +60,18 @@ def _ps(words: Words, where: Where) -> str:
     return "" if words in known else "only aux, ax, -e, -ef, -A"
 
 
+def _shell(words: Words, where: Where) -> str:
+    """Only whether a script can be read; or which version it is."""
+    if len(words) == 2 and words[0] == "-n":
+        return readable(words[1], where)
+    return "" if words == ("--version",) else "it runs what it is given"
+
+
+def _python(words: Words, where: Where) -> str:
+    """Only its version: with -m a file of the workspace can take the place of any module."""
+    return "" if words in {("--version",), ("-V",)} else "it runs what it is given"
+
+
 _VARIABLES = frozenset(
     [
         "PATH",
@@ -153,7 +97,10 @@ CHECKS: Mapping[str, Check] = {
     "echo": _anything,
     "true": _anything,
     "false": _anything,
-    "find": _find,
+    "bash": _shell,
+    "sh": _shell,
+    "python": _python,
+    "python3": _python,
     "test": _test,
     "tar": _tar,
     "java": _java,

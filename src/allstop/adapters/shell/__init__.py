@@ -1,7 +1,7 @@
 """Reads command lines with tree-sitter's grammar of bash; only what is literal is understood.
 
-What the grammar and a shell could read differently is not literal: expansions, globs, braces,
-substitutions, here-documents, assignments, functions, comments, background jobs.
+What is not: expansions, substitutions, here-documents, most assignments, functions, background jobs.
+Groups, conditions and loops over literal words are as good as their commands one after the other.
 """
 
 from __future__ import annotations
@@ -13,10 +13,28 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from allstop.core.allowing.policy import Policy, Verdict, of_paths, weigh
+from allstop.adapters.shell.literals import (
+    is_glob,
+    literal,
+    may_be_options,
+    may_be_secrets,
+    short,
+    text_of,
+)
+from allstop.adapters.shell.loops import unroll
+from allstop.core.allowing.policy import Policy, Verdict, matches, of_paths, weigh
 from allstop.core.approvals import Ask, Decision
 from allstop.core.plain import one_line
-from allstop.core.shell_words import MOST_COMMANDS, Line, Redirect, Simple, of_words, unfit
+from allstop.core.shell_words import (
+    MOST_COMMANDS,
+    MOST_WORDS,
+    Line,
+    Redirect,
+    Simple,
+    of_words,
+    too_many,
+    unfit,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -24,32 +42,33 @@ if TYPE_CHECKING:
 _SHELL = re.compile(r"(?:/(?:usr/(?:local/)?)?bin/)?(?:ba|z|da|)sh")
 _SCRIPT_OPTIONS = frozenset({"-c", "-lc"})
 
-_UNQUOTED = re.compile(r"(?!=)(?:[\w@%+=:,./-]|\\[().*|+?\[\]^$ ])+|!")
-_REVISION = re.compile(
-    r"(?=[\w@.])(?:[\w@./:+-]|(?<=[\w@}^~])[~^]|(?<=[@^])\{[A-Za-z0-9/-]*\})+", re.ASCII
+_INSIDE = frozenset(
+    {
+        "program",
+        "list",
+        "pipeline",
+        "redirected_statement",
+        "negated_command",
+        "subshell",
+        "compound_statement",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "process_substitution",
+    }
 )
-_PATTERN_OPTION = re.compile(r"--(?:include|exclude|exclude-dir)=[\w.*?/-]+", re.ASCII)
-"""A glob here can only become more of the same option."""
-_TEXTS = (
-    "c cc cpp cs css go h hpp html java js jsx kt md mjs php py pyi rb rs rst scss sh sql svelte swift"
-    " ts tsx vue"
-).replace(" ", "|")
-_STEP = r"(?![.-])[\w@+.-]+"
-_GLOB = re.compile(
-    rf"(?:\./|(?:\./)?{_STEP}/)(?:(?:{_STEP}|\*)/)*(?:{_STEP}|\*[\w.-]*\.(?:{_TEXTS}))", re.ASCII
-)
-"""Files of folders that are named, so that none can look like an option or be hidden: each is a
-text of a kind that holds no secrets, or has a whole name."""
-_IN_DOUBLE_QUOTES = re.compile(
-    r"""(?:[^\\$`!"]|\\(?![\n!])[\s\S]|\$(?=[)|]|\Z)|!(?=[ =]|\Z))*""",
-)
-_ESCAPED = re.compile(r"\\(.)")
-_ESCAPED_IN_QUOTES = re.compile(r'\\([\\$`"])')
-
-_INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
+_EDGES = frozenset({"<(", "(", ")", "{", "}", "if", "then", "elif", "else", "fi"})
 _JOINTS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
-_STRING_PARTS = frozenset({'"', "string_content", "$"})
-_EXIT_CODE = "$?"
+_DEEPEST = 20
+_HARMLESS = re.compile(
+    "(?:CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CARGO_TERM_COLOR|LC_ALL|LC_CTYPE|LANG|TZ|COLUMNS|TERM|NODE_ENV"
+    "|RUST_BACKTRACE|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|CGO_ENABLED|GIT_OPTIONAL_LOCKS"
+    r"|GIT_TERMINAL_PROMPT)=(?!\.)[\w.-]*|(?:GIT_|MAN)?PAGER=cat",
+    re.ASCII,
+)
+"""Assignments before a command that can only change how its output looks."""
+_OUTPUT = "/dev/stdin"
+"""In the place of another command's output."""
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
@@ -61,14 +80,27 @@ def parse(text: str) -> Line:
 
 
 def check(policy: Policy, text: str) -> Verdict:
-    return weigh(policy, parse(text))
+    return weigh(policy, _read(policy, text))
+
+
+def _read(policy: Policy, text: str) -> Line:
+    """What a shell is given as a script is read too, unless a rule is about that shell."""
+    line = parse(text)
+    if line.why or line.redirects or len(line.commands) != 1:
+        return line
+    command = line.commands[0]
+    script = _script(command.words)
+    strict = (rule for rule in policy.rules if rule.decision is not Decision.ALLOW)
+    if script is None or any(matches(rule, command) for rule in strict):
+        return line
+    return parse(script)
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
     """The same, with what the policy says of it; what is no command and no change is for a person."""
     match ask.kind:
         case "command":
-            verdict = weigh(policy, _line_of(ask))
+            verdict = weigh(policy, _line_of(ask, policy))
         case "edit":
             verdict = of_paths(policy, ask.paths)
         case _:
@@ -76,12 +108,12 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask) -> Line:
+def _line_of(ask: Ask, policy: Policy) -> Line:
     """Where words and text are both given they have to mean the same."""
     script = _script(ask.argv)
     if not ask.text:
         return of_words(ask.argv) if script is None else parse(script)
-    line = parse(ask.text)
+    line = _read(policy, ask.text)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
     return replace(line, why=line.why or "its words and its text differ")
@@ -118,6 +150,10 @@ class _Reading:
         self._commands: list[Simple] = []
         self._redirects: list[Redirect] = []
         self._joint = ""
+        self._is_afresh = False
+        self._is_negated = False
+        self._depth = 0
+        self._words = 0
         self._why = ""
         self._seen_to = 0
 
@@ -125,15 +161,32 @@ class _Reading:
         root = _parser().parse(self._source).root_node
         if root.has_error:
             self._refuse("it doesn't parse")
-        waiting = [root]
-        while waiting:
-            waiting.extend(reversed(self._take(waiting.pop())))
+        self._walk(root)
         self._cover(len(self._source), len(self._source))
         if len(self._commands) > MOST_COMMANDS:
             self._refuse(f"more than {MOST_COMMANDS} commands")
+        if why := too_many(self._words):
+            self._refuse(why)
         if not self._commands:
             self._refuse("there is no command")
         return Line(commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why)
+
+    def _walk(self, node: Node) -> None:
+        waiting = [node]
+        while waiting:
+            waiting.extend(reversed(self._take(waiting.pop())))
+
+    def _within(self, node: Node) -> None:
+        """A part of a command that was taken as a whole."""
+        if self._depth == _DEEPEST:
+            self._refuse("it is too deep")
+            return
+        seen_to, self._seen_to = self._seen_to, node.start_byte
+        self._depth += 1
+        self._walk(node)
+        self._cover(node.end_byte, node.end_byte)
+        self._depth -= 1
+        self._seen_to = seen_to
 
     def _refuse(self, why: str) -> None:
         self._why = self._why or why
@@ -153,6 +206,16 @@ class _Reading:
         if kind in _JOINTS:
             self._joint = _JOINTS[kind]
             return []
+        if kind in _EDGES:
+            self._is_afresh = True
+            return []
+        if kind == "!":
+            self._is_negated = True
+            return []
+        if (kind == "comment" and self._is_apart(node)) or _is_harmless(node):
+            return []
+        if kind == "for_statement" and (unrolled := unroll(node)):
+            return self._several(_Reading(unrolled).line())
         if kind == "command":
             return self._command(node)
         if kind == "file_redirect":
@@ -162,12 +225,38 @@ class _Reading:
         self._refuse(f"{kind.replace('_', ' ')} is not literal" if node.is_named else f"has {kind}")
         return node.children
 
+    def _is_apart(self, comment: Node) -> bool:
+        """Begins a line, or follows a blank that is not a part of a word."""
+        before = self._source[: comment.start_byte]
+        return not before or before.endswith(b"\n") or bool(re.search(rb"[^\\] $", before))
+
+    def _several(self, line: Line) -> list[Node]:
+        """What was read elsewhere takes its place here."""
+        self._commands += [replace(command, is_afresh=True) for command in line.commands]
+        self._redirects += line.redirects
+        if line.why:
+            self._refuse(line.why)
+        self._joint, self._is_afresh = ";", True
+        return []
+
     def _add(
         self, words: tuple[str, ...], *, is_cut: bool, globs: tuple[int, ...] = ()
     ) -> list[Node]:
-        command = Simple(words=words, after=self._joint, is_cut=is_cut, globs=globs)
+        self._words += len(words)
+        if self._is_negated and words[0] == "cd":
+            self._refuse("nobody knows where it leads")
+        patterns = [words[place] for place in globs]
+        command = Simple(
+            words=words[:MOST_WORDS],
+            after=self._joint,
+            is_afresh=self._is_afresh,
+            is_cut=is_cut or len(words) > MOST_WORDS,
+            globs=globs if len(words) <= MOST_WORDS else (),
+            may_be_options=any(map(may_be_options, patterns)),
+            may_be_secrets=any(map(may_be_secrets, patterns)),
+        )
         self._commands.append(command)
-        self._joint = ";"
+        self._joint, self._is_afresh, self._is_negated = ";", False, False
         return []
 
     def _word(self, node: Node) -> str | None:
@@ -175,7 +264,9 @@ class _Reading:
         follows = self._source[node.end_byte : node.end_byte + 1]
         if follows not in _AFTER_A_WORD:
             return None
-        return _text(node) if _is_glob(node) else _literal(node)
+        if node.type == "process_substitution":
+            return _OUTPUT
+        return text_of(node) if is_glob(node) else literal(node)
 
     def _command(self, node: Node) -> list[Node]:
         words: list[str] = []
@@ -192,101 +283,49 @@ class _Reading:
                 continue
             word = self._word(named)
             if word is None:
-                self._refuse(f"not literal: {_short(named)}")
+                self._refuse(f"not literal: {short(named)}")
+            if word is None or named.type == "process_substitution":
                 further.append(named)
             is_cut = is_cut or word is None
             if word is not None and not is_cut:
-                if words and _is_glob(named):
+                if words and is_glob(named):
                     globs.append(len(words))
                 words.append(word)
         if words:
             self._add(tuple(words), is_cut=is_cut, globs=tuple(globs))
         for inner in further:
-            self._seen_to = min(self._seen_to, inner.start_byte)
-        return further
+            self._within(inner)
+        return []
 
     def _test(self, node: Node) -> tuple[str, ...]:
         """`[ -f FILE ]`, nothing else: other tests evaluate what they are given."""
         kinds = [child.type for child in node.children]
         if kinds != ["[", "unary_expression", "]"] or len(node.children[1].children) != 2:
             return ()
+        if is_glob(node.children[1].children[1]):
+            return ()  # a name could be an operator
         words = [self._word(child) for child in node.children[1].children]
         return ("test", *(word for word in words if word is not None)) if None not in words else ()
 
     def _redirect(self, node: Node) -> list[Node]:
         kinds = [child.type for child in node.children]
-        target = self._word(node.children[-1])
+        named = node.children[-1]
+        target = None if is_glob(named) else self._word(named)
         if kinds[:1] == ["file_descriptor"]:
-            descriptor, rest = _text(node.children[0]), node.children[1:]
+            descriptor, rest = text_of(node.children[0]), node.children[1:]
         else:
             descriptor, rest = "", node.children
         if len(rest) != 2 or target is None:
             self._refuse("a redirect that is not literal")
             return node.children
         self._redirects.append(
-            Redirect(operator=_text(rest[0]), target=target, descriptor=descriptor)
+            Redirect(operator=text_of(rest[0]), target=target, descriptor=descriptor)
         )
         return []
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _short(node: Node) -> str:
-    text = _text(node)
-    return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _literal(node: Node) -> str | None:
-    """The one text that any shell makes of this word."""
-    text = _text(node)
-    match node.type:
-        case "word" | "number" | "test_operator":
-            return _unquoted(text)
-        case "raw_string":
-            return text[1:-1]
-        case "string" if all(_is_plain(child) for child in node.children):
-            return _double_quoted(_with_exit_code(node)[1:-1])
-        case "concatenation":
-            return _joined(node, text)
-        case _:
-            return None
-
-
-def _is_plain(part: Node) -> bool:
-    """Of a string: text, or a number that nobody can choose."""
-    return part.type in _STRING_PARTS or _text(part) == _EXIT_CODE
-
-
-def _with_exit_code(node: Node) -> str:
-    """A string's text with a number in the place of each exit code."""
-    text, start = node.text or b"", node.start_byte
-    for part in reversed(node.children):
-        if _text(part) == _EXIT_CODE:
-            text = text[: part.start_byte - start] + b"0" + text[part.end_byte - start :]
-    return text.decode("utf-8", "replace")
-
-
-def _is_glob(node: Node) -> bool:
-    return node.type == "word" and "*" in _text(node) and bool(_GLOB.fullmatch(_text(node)))
-
-
-def _unquoted(text: str) -> str | None:
-    if _UNQUOTED.fullmatch(text):
-        return _ESCAPED.sub(r"\1", text)
-    return text if _REVISION.fullmatch(text) or _PATTERN_OPTION.fullmatch(text) else None
-
-
-def _double_quoted(text: str) -> str | None:
-    if _IN_DOUBLE_QUOTES.fullmatch(text):
-        return _ESCAPED_IN_QUOTES.sub(r"\1", text)
-    return None
-
-
-def _joined(node: Node, text: str) -> str | None:
-    if _REVISION.fullmatch(text):
-        return text
-    parts = [_literal(child) for child in node.children]
-    touching = sum(len(child.text or b"") for child in node.children) == len(node.text or b"")
-    return "".join(part or "" for part in parts) if touching and None not in parts else None
+def _is_harmless(node: Node) -> bool:
+    """An assignment before a command, for that command only."""
+    if node.type != "variable_assignment" or not _HARMLESS.fullmatch(text_of(node)):
+        return False
+    return node.parent is not None and node.parent.type == "command"
