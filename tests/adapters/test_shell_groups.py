@@ -1,12 +1,43 @@
 """K18, Q22: groups, conditions, loops and programs that are given files, judged by what they run."""
 
+import json
+import shlex
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from allstop.adapters.shell import check, parse
 from allstop.core.allowing.policy import Policy
 from allstop.core.approvals import Decision, Rule
 
 POLICY = Policy(workspace="/home/ann/project")
+CORPUS = Path(__file__).parent.parent / "corpus" / "unsafe.jsonl"
+UNSAFE = [
+    command
+    for line in CORPUS.read_text().splitlines()
+    if (command := json.loads(line)["command"]).strip()
+]
+WRAPPINGS = [
+    "({})",
+    "{{ {}; }}",
+    "if true; then {}; fi",
+    "if {}; then ls; fi",
+    "if ls; then pwd; else {}; fi",
+    "for f in a; do {}; done",
+    "for f in a b; do if [ -f $f ]; then {}; fi; done",
+    "cat <({})",
+    "cat < <({})",
+    "! {}",
+    "ls # x\n{}",
+    "{} # x",
+    "time {}",
+    "timeout 5 {}",
+    "LC_ALL=C {}",
+    "ls | {}",
+    "{{ ls; ({}); }} | head",
+]
 
 
 def said(text, policy=POLICY):
@@ -27,6 +58,9 @@ def said(text, policy=POLICY):
         "timeout 20 rg foo src",
         "time wc -l src/a.py",
         "echo $?",
+        "diff -u <(sort a.txt) <(sort b.txt) | head",
+        "cat < <(ls)",
+        "timeout 5 git log",
         "for f in a.py b.py; do wc -l $f; done",
         'for f in src/*.py; do echo "== $f"; head -5 "$f"; done',
         'for d in web api; do (cd "$d" && ls); done',
@@ -70,6 +104,14 @@ def test_k18_commands_in_groups_are_as_harmless_as_alone(text):
         "f() { ls; }; f",
         "while true; do ls; done",
         "[ -f * ]",
+        "cat < <(rm x)",
+        "[ -f <(rm x) ]",
+        "cat <(rm x)",
+        "cat <(cat <(cat .env))",
+        "ls && cat <(cd a && ls) ../x",
+        "cd a && cat <(cd b && ls) && cat ../../x",
+        "time cd a && git status",
+        "timeout 5 git push",
         "cat < *.md",
     ],
 )
@@ -198,3 +240,9 @@ def test_k18_a_pattern_of_files_is_for_programs_that_no_name_can_steer(text, dec
 )
 def test_k18_a_search_through_hidden_files_is_not_for_secrets(text, decision):
     assert said(text) is decision
+
+
+@given(st.sampled_from(WRAPPINGS), st.sampled_from(UNSAFE))
+def test_k18_q22_nothing_unsafe_is_hidden_by_what_it_is_wrapped_in(wrapping, command):
+    assert said(wrapping.format(command)) is not Decision.ALLOW
+    assert said(f"bash -lc {shlex.quote(command)}") is not Decision.ALLOW

@@ -264,9 +264,16 @@ class _Reading:
         follows = self._source[node.end_byte : node.end_byte + 1]
         if follows not in _AFTER_A_WORD:
             return None
-        if node.type == "process_substitution":
-            return _OUTPUT
         return text_of(node) if is_glob(node) else literal(node)
+
+    def _word_or_output(self, node: Node) -> str | None:
+        """Another command's output is as harmless as that command."""
+        if node.type != "process_substitution":
+            return self._word(node)
+        joint = self._joint
+        self._within(node)
+        self._joint, self._is_afresh = joint, True
+        return _OUTPUT
 
     def _command(self, node: Node) -> list[Node]:
         words: list[str] = []
@@ -281,10 +288,9 @@ class _Reading:
             if child.type in ("variable_assignment", "file_redirect"):
                 further.append(child)
                 continue
-            word = self._word(named)
+            word = self._word_or_output(named)
             if word is None:
                 self._refuse(f"not literal: {short(named)}")
-            if word is None or named.type == "process_substitution":
                 further.append(named)
             is_cut = is_cut or word is None
             if word is not None and not is_cut:
@@ -310,7 +316,7 @@ class _Reading:
     def _redirect(self, node: Node) -> list[Node]:
         kinds = [child.type for child in node.children]
         named = node.children[-1]
-        target = None if is_glob(named) else self._word(named)
+        target = None if is_glob(named) else self._word_or_output(named)
         if kinds[:1] == ["file_descriptor"]:
             descriptor, rest = text_of(node.children[0]), node.children[1:]
         else:

@@ -36,7 +36,8 @@ def _key(value: str, where: Where) -> str:
     """Of git's settings; without a dot it would be a command of `git config`."""
     if "." not in value:
         return f"{value} is no key"
-    return "" if _OPEN_KEY.fullmatch(value) else f"{value} may hold secrets"
+    is_open = _OPEN_KEY.fullmatch(value) and not re.search("(?i)pass|token|secret|key|auth", value)
+    return "" if is_open else f"{value} may hold secrets"
 
 
 def _format(value: str, where: Where) -> str:

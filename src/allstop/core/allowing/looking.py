@@ -21,7 +21,7 @@ _DEAF = _SUMS | GREPS | set_of("ls cat head tail nl stat tac basename dirname ec
 """No option of theirs does harm, so that a file whose name looks like one does none either."""
 _HELPFUL = set_of("cargo docker gh npm pip pip3 python python3 ruff uv")
 """Explained without reading a file of the workspace first, as pytest and yarn do."""
-_TIMED = set_of("time timeout")
+_NOT_TIMED = set_of("time timeout cd xargs")
 
 
 def looks(words: Words, where: Where) -> tuple[str, str]:
@@ -29,8 +29,6 @@ def looks(words: Words, where: Where) -> tuple[str, str]:
     name, rest = words[0], words[1:]
     if name == "find":
         return name, find(rest, where, lambda fed: _given_files(fed, where))
-    if name in _TIMED:
-        return _timed(words, where)
     if rest[-1:] == ("--help",) and _is_help(name, rest[:-1]):
         return f"{name} --help", ""
     if name in CHECKS:
@@ -50,7 +48,7 @@ def _without_arguments(words: Words) -> Words:
     for word in rest:
         if word not in ("--arg", "--argjson"):
             kept.append(word)
-        elif next(rest, None) is None or next(rest, None) is None:
+        elif next(rest, "-").startswith("-") or next(rest, None) is None:
             return (*kept, word)
     return tuple(kept)
 
@@ -67,18 +65,16 @@ def _hunting(shape: Shape, words: Words, where: Where) -> str:
     return hunts(words[0], taken(shape, words[1:], where), where)
 
 
-def _timed(words: Words, where: Where) -> tuple[str, str]:
-    """Of a program that only waits for another one."""
-    rest = words[1:]
-    if words[0] == "timeout":
-        if not rest or not re.fullmatch(r"\d{1,5}[smh]?", rest[0]):
-            return "timeout", "only with a number of seconds"
-        rest = rest[1:]
-    elif rest[:1] == ("-p",):
-        rest = rest[1:]
-    if not rest or rest[0] in _TIMED:
-        return words[0], "it lacks a command of its own"
-    return looks(rest, where)
+def untimed(words: Words) -> Words:
+    """What a program that only waits for another one starts; the same words where that is not sure."""
+    match words:
+        case ("timeout", limit, name, *rest) if re.fullmatch(r"\d{1,5}[smh]?", limit):
+            inner = (name, *rest)
+        case ("time", "-p", name, *rest) | ("time", name, *rest):
+            inner = (name, *rest)
+        case _:
+            return words
+    return words if inner[0] in _NOT_TIMED or inner[0].startswith("-") else inner
 
 
 def _is_discreet(words: Words, where: Where) -> bool:
@@ -90,7 +86,7 @@ def _is_discreet(words: Words, where: Where) -> bool:
 def _given_files(fed: Fed, where: Where) -> str:
     """Why this program may not be given what find finds."""
     name = fed.words[0]
-    if name == "find" or name in _TIMED:
+    if name == "find":
         return f"{name} is not given files"
     for words in fed.readings():
         if why := looks(words, where)[1]:

@@ -19,7 +19,7 @@ from allstop.core.allowing.denied import (
 )
 from allstop.core.allowing.git import git
 from allstop.core.allowing.guarded import guarded
-from allstop.core.allowing.looking import looks, loose, xargs
+from allstop.core.allowing.looking import looks, loose, untimed, xargs
 from allstop.core.allowing.places import (
     HARMLESS,
     MOST_FOLDERS,
@@ -120,6 +120,7 @@ def _built_in(
     words: Words, where: Where, start: Steps, piped: tuple[Words, ...]
 ) -> tuple[str, str]:
     """The name of what is done, and why that is not clearly harmless."""
+    words = untimed(words)
     name, rest = words[0], words[1:]
     if name == "git":
         if not {(), start}.issuperset(where.folders):

@@ -40,7 +40,7 @@ _RG = Shape(
     " --colors=text --trim --passthru --no-messages --no-config --no-mmap --mmap --line-buffered"
     " --block-buffered --crlf --null-data --one-file-system --debug --include-zero --byte-offset"
     " --context-separator=text --field-match-separator=text --path-separator=text"
-    " --glob-case-insensitive --no-unicode --engine=text --auto-hybrid-regex --version -V",
+    " --glob-case-insensitive --no-unicode --type-add=text --engine=text --auto-hybrid-regex --version -V",
     operands="text path*",
     instead=("-e", "-f", "--regexp", "--file", "--files", "--type-list"),
 )
@@ -257,6 +257,7 @@ PROGRAMS: Mapping[str, Shape] = {
     ),
     "expr": Shape(operands="slight*", least=1),
     "base64": Shape(options="-w=num --wrap=num -d --decode", operands="path"),
+    "shuf": Shape(options="-n=num -e -r -z --head-count=num --repeat"),
     "iconv": Shape(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
     "zcat": Shape(least=1),
     "unzip": Shape(options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1),
@@ -290,6 +291,25 @@ PROGRAMS: Mapping[str, Shape] = {
     "cmake": _VERSION,
     "docker": _VERSION,
     "gh": _VERSION,
+    **dict.fromkeys(
+        [
+            "cc",
+            "c++",
+            "clang++",
+            "curl",
+            "wget",
+            "psql",
+            "mysql",
+            "sqlite3",
+            "redis-server",
+            "nginx",
+            "openssl",
+            "meson",
+            "ninja",
+            "rsync",
+        ],
+        _VERSION,
+    ),
 }
 
 _PIP = {
@@ -305,6 +325,8 @@ _NPM_LS = Shape(
     operands="name*",
 )
 
+_PNPM_LS = Shape(options="--depth=num -r --json --prod --dev", operands="name*")
+
 SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
     "pip": _PIP,
     "pip3": _PIP,
@@ -313,10 +335,11 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
         "list": _NPM_LS,
         "explain": Shape(options="--json", operands="name*"),
         "why": Shape(options="--json", operands="name*"),
+        "run": Shape(operands=""),
         "root": Shape(options="-g", operands=""),
         "prefix": Shape(options="-g", operands=""),
     },
-    "pnpm": {"ls": Shape(options="--depth=num -r --json --prod --dev", operands="name*")},
+    "pnpm": {"ls": _PNPM_LS, "list": _PNPM_LS},
     "go": {
         "version": Shape(operands=""),
         "env": Shape(

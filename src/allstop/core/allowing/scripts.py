@@ -57,6 +57,8 @@ def _command(words: Words, where: Where) -> str:
 def _ps(words: Words, where: Where) -> str:
     """Not with `e`, which shows environments."""
     known = {(), ("aux",), ("-ef",), ("-e",), ("-A",), ("-aux",), ("ax",), ("-eo", "pid,comm")}
+    if len(words) == 2 and re.fullmatch(r"--sort=-?%?(?:mem|cpu|rss|pid)", words[1]):
+        words = words[:1]
     return "" if words in known else "only aux, ax, -e, -ef, -A"
 
 

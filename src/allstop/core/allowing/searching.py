@@ -17,7 +17,7 @@ _NAMES_ONLY = set_of(
 )
 _HUNTED = re.compile(
     r"(?i)secret|token|passw|passphrase|credential|key|private|begin|akia|ghp_|github_pat|sk-|xox[bp]"
-    r"|bearer|auth|database_url|dsn|_pass|_pwd|connection.?string"
+    r"|bearer|auth|database_url|dsn|_pass|_pwd|connection.?string|://"
 )
 _SHOWN = CODE | set_of(
     "cargo cfg csharp gradle ini json kotlin lock lua markdown python ruby rust svelte toml txt xml yaml yml"
