@@ -182,6 +182,13 @@ MISTAKES = {
             ' (such as command = ["my-agent", "--flag"])'
         ),
     ),
+    "a mode for an agent that has none": (
+        "[agents.a]\ndriver = 'codex'\nmode = 'plan'",
+        (
+            "allstop.toml:3: agents.a.mode: the codex driver has no modes"
+            " (leave it out, or use the driver acp)"
+        ),
+    ),
     "a scripted agent without script": (
         "[agents.a]\ndriver = 'scripted'",
         (

@@ -44,6 +44,11 @@ WITHHELD = [
     ("", AGENT + "account = 'work'", "agents.x.account"),
     ("", "agents.x = {driver = 'codex', command = ['./codex']}", "agents.x.command"),
     ("", "agents.x = {driver = 'acp', command = ['gemini', '--acp']}", "agents.x.command"),
+    (
+        "agents.x = {driver = 'acp', command = ['mine']}",
+        "agents.x.mode = 'bypassPermissions'",
+        "agents.x.mode",
+    ),
     ("", "agents.x = {driver = 'command', command = ['~/.ssh/id']}", "agents.x.command"),
     ("", "agents.x = {driver = 'command', command = ['../other/run']}", "agents.x.command"),
     (

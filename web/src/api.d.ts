@@ -1036,6 +1036,8 @@ export interface components {
             idle_s: number;
             /** @default null */
             max_tokens: number | null;
+            /** @default false */
+            asks_first: boolean;
             /** @default null */
             ask_s: number | null;
             /** @default null */

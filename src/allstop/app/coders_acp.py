@@ -26,7 +26,7 @@ INSTALLS = {
 def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """It works in its box, and asks for what it would ask a person about."""
     program, key = find_acp(house, name, settings), key_for(house, name, settings)
-    from allstop.adapters.agents.acp import AcpAgent, Setup
+    from allstop.adapters.agents.acp import AcpAgent, Setup, Wishes
 
     home = house.folder / "homes" / name
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
     setup = Setup(
         argv=(program, *settings.command[1:]),
         home=str(home),
-        model=settings.model,
+        wishes=Wishes(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
         env={**passed, **settings.env},

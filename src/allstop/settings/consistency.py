@@ -49,6 +49,12 @@ def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
                 message="the scripted driver needs a script",
                 hint='such as script = "demo.toml"',
             )
+        case driver if agent.get("mode") and driver != Driver.ACP:
+            yield Fault(
+                path=(*path, "mode"),
+                message=f"the {driver} driver has no modes",
+                hint="leave it out, or use the driver acp",
+            )
         case _:
             pass
 

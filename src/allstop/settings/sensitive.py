@@ -157,6 +157,11 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_takes_another_key,
     ),
     Sensitive(
+        key=("agents", "*", "mode"),
+        why="can let an agent do what it would ask you about",
+        needs_trust=_always,
+    ),
+    Sensitive(
         key=("agents", "*", "account"),
         why="chooses which of your logins the agent gets",
         needs_trust=_differs,

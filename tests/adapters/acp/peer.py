@@ -52,6 +52,31 @@ def ask(number, options=OPTIONS, call=COMMAND):
     )
 
 
+def form(number, mode="form", **fields):
+    params = {"sessionId": "s1", "mode": mode, "message": "Which?", "requestedSchema": fields}
+    send(id=number, method="elicitation/create", params=params)
+
+
+def forms(request):
+    """One that people can fill in, one by an address, one that makes no sense."""
+    form(1, properties={"colour": {"type": "string", "enum": ["red", "blue"]}})
+    answers = [receive()]
+    form(2, mode="url", url="http://127.0.0.1:1/", elicitationId="e")
+    answers.append(receive())
+    form(3, properties=["no", "fields"])
+    answers.append(receive())
+    say(json.dumps([each.get("result") or each["error"]["code"] for each in answers]))
+    end(request)
+
+
+def hasty_form(request):
+    form(1, properties={"colour": {"type": "string"}})
+    time.sleep(0.3)
+    send(method="$/cancel_request", params={"requestId": 1})
+    say(json.dumps(receive()["result"]))
+    end(request)
+
+
 def end(request, reason="end_turn", **more):
     send(id=request, result={"stopReason": reason, **more})
 
@@ -251,7 +276,11 @@ def opened(request):
         history()
     models = [{"id": "model", "category": "model", "type": "select"}]
     options = models if SCENARIO == "choosy" else None
-    send(id=number, result={"sessionId": "s1", "configOptions": options})
+    if SCENARIO == "optional_modes":
+        options = [{"id": "how", "category": "mode", "type": "select"}]
+    known = [{"id": "ask", "name": "Ask"}, {"id": "plan", "name": "Plan"}]
+    modes = {"currentModeId": "ask", "availableModes": known} if SCENARIO == "modes" else None
+    send(id=number, result={"sessionId": "s1", "configOptions": options, "modes": modes})
     if SCENARIO == "late" and method == "session/load":
         for _ in range(3):
             time.sleep(0.2)
@@ -278,6 +307,10 @@ def main():
         elif method == "session/set_config_option":
             with open("model", "w") as model:
                 model.write(request["params"]["value"])
+            send(id=request["id"], result={})
+        elif method == "session/set_mode":
+            with open("mode", "w") as mode:
+                mode.write(request["params"]["modeId"])
             send(id=request["id"], result={})
         elif method == "session/prompt":
             globals().get(SCENARIO, ordinary)(request["id"])

@@ -10,6 +10,8 @@ from adapters.claude_code.bench import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.model_server import Fault, Refused, Say
+from programs import program
+from stalling import result_of
 
 KINDS = {
     Fault.UNAUTHORIZED: FailureKind.AUTH,
@@ -54,6 +56,29 @@ async def test_q18_nonsense_about_usage_does_no_harm(bench, fault):
     assert isinstance(result, TurnDone), result
     assert result.text == "the zebra crosses the road"
     assert 0 < result.usage.input + result.usage.output < 1000
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
+async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
+    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
+    agent = await bench.agent([fault], read=(str(program("claude")),))
+    server = bench.server
+
+    result = await result_of(agent, server, bench.launcher)
+
+    assert (result.kind, result.usage) == (FailureKind.STALLED, Usage())
+    assert server.requests
+    assert list((tmp_path / "live").iterdir()) == []
+
+
+async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):
+    """Q18: slow is not broken."""
+    agent = await bench.agent([Say(text="slow zebra", fault=Fault.DRIP, pause_s=1e-5)])
+
+    result = await bench.turn(agent)
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "slow zebra"
 
 
 async def test_k13_a_usage_limit_is_held_until_its_reset(bench):

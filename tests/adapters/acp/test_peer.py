@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from adapters.acp.bench import until
+from allstop.adapters.agents.acp import Wishes
 from allstop.core.moves import FailureKind, Item, TurnDone
 from allstop.testing.agents import Onlooker
 
@@ -294,13 +295,13 @@ async def test_k10_a_cost_is_of_the_turn_although_sums_are_told(bench):
 
 
 async def test_k9_its_model_can_be_chosen(bench):
-    result = await taken(bench, "", agent=bench.peer("choosy", model="zebra-1"))
+    result = await taken(bench, "", agent=bench.peer("choosy", wishes=Wishes(model="zebra-1")))
 
     assert result.text == "zebra-1"
 
 
 async def test_k9_a_model_that_can_not_be_chosen_is_a_clear_failure(bench):
-    result = await taken(bench, "", agent=bench.peer("ordinary", model="zebra-1"))
+    result = await taken(bench, "", agent=bench.peer("ordinary", wishes=Wishes(model="zebra-1")))
 
     assert result.kind is FailureKind.BAD_REQUEST
     assert "leave out model" in result.message

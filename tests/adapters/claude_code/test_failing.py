@@ -7,28 +7,64 @@ import pytest
 
 from adapters.claude_code.bench import bash
 from allstop.adapters.clock import SystemClock
-from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.agents import Onlooker
 from allstop.testing.model_server import Fault, Refused, Say
+from stalling import result_of
+
+KINDS = {
+    Fault.UNAUTHORIZED: FailureKind.AUTH,
+    Fault.QUOTA: FailureKind.USAGE_LIMITED,
+    Fault.SERVER_ERROR: FailureKind.OVERLOADED,
+    Fault.OVERLOADED: FailureKind.OVERLOADED,
+    Fault.BAD_REQUEST: FailureKind.BAD_REQUEST,
+    Fault.TOO_LONG: FailureKind.CONTEXT,
+    Fault.NO_MODEL: FailureKind.BAD_REQUEST,
+    Fault.CLOSED: FailureKind.NETWORK,
+    Fault.CUT: FailureKind.NETWORK,
+    Fault.GARBAGE: FailureKind.NETWORK,
+    Fault.BROKEN_JSON: FailureKind.NETWORK,
+    Fault.WRONG_TYPES: FailureKind.NETWORK,
+    Fault.NESTED: FailureKind.NETWORK,
+    Fault.HTML: FailureKind.NETWORK,
+    Fault.TRUNCATED: FailureKind.BAD_REQUEST,
+    Fault.REFUSAL: FailureKind.BAD_REQUEST,
+}
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        (Fault.UNAUTHORIZED, FailureKind.AUTH),
-        (Fault.TOO_LONG, FailureKind.CONTEXT),
-        (Fault.CLOSED, FailureKind.NETWORK),
-    ],
-)
-async def test_k10_a_failed_call_that_calls_itself_a_success_is_a_failure(bench, fault, kind):
-    """K10: subtype "success" with is_error is no TurnDone; its class is told."""
+@pytest.mark.parametrize("fault", KINDS)
+async def test_q18_k10_a_failed_call_that_calls_itself_a_success_is_a_failure(bench, fault):
+    """Q18, K10: subtype "success" with is_error is no TurnDone; its class is told."""
     agent = await bench.agent([fault], env={"CLAUDE_CODE_MAX_RETRIES": "0"})
 
     result = await bench.turn(agent)
 
     assert isinstance(result, Failed), result
-    assert result.kind is kind
+    assert result.kind is KINDS[fault], result
     assert result.message
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
+async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
+    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
+    agent = await bench.agent([fault])
+    server = bench.server
+
+    result = await result_of(agent, server, bench.launcher)
+
+    assert (result.kind, result.usage) == (FailureKind.STALLED, Usage())
+    assert server.requests
+    assert list((tmp_path / "live").iterdir()) == []
+
+
+async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):
+    """Q18: slow is not broken."""
+    agent = await bench.agent([Say(text="slow zebra", fault=Fault.DRIP, pause_s=1e-5)])
+
+    result = await bench.turn(agent)
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "slow zebra"
 
 
 async def test_k10_retries_come_to_an_end_and_are_told(bench):

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from allstop.adapters.clock import SystemClock
-from allstop.core.moves import FailureKind, TurnDone
+from allstop.core.moves import FailureKind, TurnDone, Usage
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Fault, Refused, Say
+from stalling import result_of
 
 USED_UP = {"type": "usage_limit_reached", "message": "x", "plan_type": "plus"}
 
@@ -25,11 +26,13 @@ KINDS = {
     Fault.CUT: FailureKind.NETWORK,
     Fault.CLOSED: FailureKind.NETWORK,
     Fault.GARBAGE: FailureKind.NETWORK,
+    Fault.HTML: FailureKind.NETWORK,
+    Fault.ENDLESS_ERROR: FailureKind.OVERLOADED,
 }
 
 
-async def test_k10_a_failure_has_its_class(stage):
-    """K10, F1: `turn/completed` is the end also after errors, and the server goes on."""
+async def test_q18_k10_a_failure_has_its_class(stage):
+    """Q18, K10, F1: `turn/completed` is the end also after errors, and the server goes on."""
     server = await stage.model(lambda asked: Fault(asked.blocks[-1]))
     agent = stage.agent(server)
 
@@ -37,6 +40,38 @@ async def test_k10_a_failure_has_its_class(stage):
 
     assert {fault: result.kind for fault, result in results.items()} == KINDS
     assert results[Fault.BAD_REQUEST].message == "Unknown parameter: 'zebra'. (HTTP 400)"
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
+async def test_q18_a_model_of_which_nothing_comes_is_a_stall(stage, fault):
+    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it."""
+    server = await stage.model([fault])
+
+    result = await result_of(stage.agent(server), server, stage.launcher)
+
+    assert (result.kind, result.usage) == (FailureKind.STALLED, Usage())
+    assert server.requests
+
+
+@pytest.mark.parametrize("fault", [Fault.BROKEN_JSON, Fault.WRONG_TYPES, Fault.NESTED])
+async def test_q18_a_spoiled_piece_is_no_word_of_the_reply(stage, fault):
+    """Q18: codex takes its reply from the whole that is told at its end, not from the pieces."""
+    agent = await stage.agent_that(fault)
+
+    result = await agent.take_turn(turn(None), Onlooker())
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "the zebra crosses the road"
+
+
+async def test_q18_a_slow_drip_that_ends_is_a_reply(stage):
+    """Q18: slow is not broken."""
+    agent = await stage.agent_that(Say(text="slow zebra", fault=Fault.DRIP, pause_s=1e-5))
+
+    result = await agent.take_turn(turn(None), Onlooker())
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "slow zebra"
 
 
 async def test_k13_the_reset_of_a_usage_limit_is_known_by_its_typed_fields(stage):

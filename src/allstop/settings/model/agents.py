@@ -84,6 +84,10 @@ class Agent(Table, frozen=True, kw_only=True):
     command: Annotated[
         tuple[Text, ...], Meta(description="The program and its arguments; runs in the workspace.")
     ] = ()
+    mode: Annotated[
+        Text | None,
+        Meta(description="acp: the session mode it starts in, by its name; else its own choice."),
+    ] = None
     prompt: Annotated[PromptBy, Meta(description="How a program is given its prompt.")] = (
         PromptBy.STDIN
     )

@@ -56,7 +56,7 @@ class AcpAgent:
     async def _once(self, exchange: Exchange, turn: Turn) -> TurnDone | Failed:
         ended: Ended | Failed
         try:
-            ended = await exchange.take(self._setup.model)
+            ended = await exchange.take(self._setup.wishes)
         except GoneError as error:
             ended = Failed(kind=FailureKind.CRASHED, message=error.message)
         except SilentError as error:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
 
+from allstop.adapters.agents.acp import eliciting
 from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.asking import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
-from allstop.adapters.agents.acp.opening import Open, Way, opened
+from allstop.adapters.agents.acp.opening import Open, Way, Wishes, opened
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import TooLong
 from allstop.adapters.agents.rpc import Message, RequestId
@@ -21,12 +24,20 @@ from allstop.core.plain import one_line
 from allstop.ports import Live, Turn, Watch
 
 PERMISSION = "session/request_permission"
+FORM = "elicitation/create"
 TAKEN_BACK = "$/cancel_request"
 CANCEL_WITHIN_S = 1.0
 QUIET_S = 0.4
 """A history that was not told in time is over when nothing came for so long."""
 DRAIN_WITHIN_S = 20.0
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
+
+
+class Asking(NamedTuple):
+    """Somebody is being asked."""
+
+    scope: anyio.CancelScope
+    given_up: Mapping[str, object]  # what the agent is answered when it is not to be
 
 
 class Exchange:
@@ -40,25 +51,25 @@ class Exchange:
         self._is_on = False  # between the prompt and its end; all else is history
         self._had_history = False
         self._stirred = anyio.Event()
-        self._asks: dict[RequestId, anyio.CancelScope] = {}
+        self._asks: dict[RequestId, Asking] = {}
 
-    async def take(self, model: str | None) -> told.Ended:
+    async def take(self, wishes: Wishes) -> told.Ended:
         """
         Raises:
             RefusedError, GoneError, SilentError: it never came to its end.
         """
         try:
-            return await self._take(model)
+            return await self._take(wishes)
         except anyio.get_cancelled_exc_class():
             await self._cancel()
             raise
         except ExceptionGroup as group:
             raise first_of(group) from group
 
-    async def _take(self, model: str | None) -> told.Ended:
+    async def _take(self, wishes: Wishes) -> told.Ended:
         async with anyio.create_task_group() as group:
             group.start_soon(self._connection.pump, partial(self._hear, group))
-            ended = await self._talk(model)
+            ended = await self._talk(wishes)
             group.cancel_scope.cancel()
         return ended
 
@@ -67,9 +78,9 @@ class Exchange:
         for item in self.fold.end():
             await self._watch.saw(item)
 
-    async def _talk(self, model: str | None) -> told.Ended:
+    async def _talk(self, wishes: Wishes) -> told.Ended:
         turn = self._turn
-        open_ = await opened(self._connection, turn.thread, fork=turn.fork, model=model)
+        open_ = await opened(self._connection, turn.thread, wishes, fork=turn.fork)
         await self._tell(open_)
         if open_.way is Way.LOAD and not self._had_history:
             await self._drain()
@@ -124,26 +135,45 @@ class Exchange:
 
     def _requested(self, group: TaskGroup, message: Message, request: RequestId) -> None:
         wanted = told.permission_in(message) if message.method == PERMISSION else None
-        if wanted is None:
-            group.start_soon(self._connection.peer.refuse, request, message.method)
+        form = told.form_in(message) if message.method == FORM else None
+        if wanted is not None:
+            group.start_soon(self._asked, request, CANCELLED, partial(self._permit, wanted))
+        elif form is not None:
+            fill_in = partial(self._fill_in, form)
+            group.start_soon(self._asked, request, eliciting.GIVEN_UP, fill_in)
         else:
-            group.start_soon(self._permit, request, wanted)
+            group.start_soon(self._connection.peer.refuse, request, message.method)
 
-    async def _permit(self, request: RequestId, wanted: told.Permission) -> None:
+    async def _asked(
+        self,
+        request: RequestId,
+        given_up: Mapping[str, object],
+        answer: Callable[[RequestId], Awaitable[Mapping[str, object]]],
+    ) -> None:
         """Whoever is asked is let go when the answer is no longer wanted."""
-        ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
         with anyio.CancelScope() as scope:
-            self._asks[request] = scope
-            answer = await self._watch.ask(ask)
-            self.denied = self.denied if answer.allows else _denial(ask, answer)
-            await self._connection.peer.answer(request, answer_to(wanted, answer))
+            self._asks[request] = Asking(scope, given_up)
+            await self._connection.peer.answer(request, await answer(request))
         self._asks.pop(request, None)  # an agent may give two questions one name
         if scope.cancelled_caught:
-            await self._connection.peer.answer(request, CANCELLED)
+            await self._connection.peer.answer(request, given_up)
+
+    async def _permit(self, wanted: told.Permission, request: RequestId) -> Mapping[str, object]:
+        ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
+        answer = await self._watch.ask(ask)
+        self.denied = self.denied if answer.allows else _denial(ask, answer)
+        return answer_to(wanted, answer)
+
+    async def _fill_in(self, form: told.Form, request: RequestId) -> Mapping[str, object]:
+        """Outside of a turn nobody is asked, nor to follow an address."""
+        ask = eliciting.ask_of(request, form) if self._is_on else None
+        if ask is None:
+            return eliciting.DECLINED
+        return eliciting.answer_to(form, await self._watch.ask(ask))
 
     def _let_go(self, message: Message) -> None:
-        if (scope := self._asks.get(told.taken_back_in(message))) is not None:
-            scope.cancel()
+        if (asking := self._asks.get(told.taken_back_in(message))) is not None:
+            asking.scope.cancel()
 
     async def _cancel(self) -> None:
         """It stops its commands and writes down how far it has come. The box ends the rest."""
@@ -156,8 +186,8 @@ class Exchange:
                     within.cancel()
 
             await self._connection.peer.note("session/cancel", {"sessionId": self.thread})
-            for request in tuple(self._asks):
-                await self._connection.peer.answer(request, CANCELLED)
+            for request, asking in tuple(self._asks.items()):
+                await self._connection.peer.answer(request, asking.given_up)
             await self._connection.pump(hear)
 
 

@@ -40,8 +40,17 @@ class ConfigOption(_Told, frozen=True):
     category: str | None = None
 
 
+class Mode(_Told, frozen=True):
+    id: str = ""
+
+
+class Modes(_Told, frozen=True):
+    available_modes: tuple[Mode, ...] = ()
+
+
 class Opened(_Told, frozen=True):
     session_id: str = ""
+    modes: Modes | None = None
     config_options: tuple[ConfigOption, ...] | None = None
 
 
@@ -114,6 +123,44 @@ class Permission(_Told, frozen=True):
     options: tuple[Option, ...] = ()
 
 
+class Choice(_Told, frozen=True):
+    const: str = ""
+    title: str | None = None
+    description: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.title or self.const
+
+
+class Field(_Told, frozen=True):
+    """Of a form: what is wanted, as JSON Schema says it."""
+
+    type: str = ""
+    title: str | None = None
+    description: str | None = None
+    enum: tuple[str, ...] | None = None
+    one_of: tuple[Choice, ...] | None = None
+    any_of: tuple[Choice, ...] | None = None
+    items: Field | None = None  # of an array
+
+
+class Fields(_Told, frozen=True):
+    properties: dict[str, Field] = {}
+
+
+class Form(_Told, frozen=True):
+    """What an agent, or a server of tools behind it, wants to know from a person."""
+
+    mode: str = "form"
+    message: str = ""
+    requested_schema: Fields = Fields()
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return self.requested_schema.properties
+
+
 class TakenBack(_Told, frozen=True):
     request_id: RequestId = ""
 
@@ -125,6 +172,10 @@ def update_in(message: Message) -> Update | None:
 
 def permission_in(message: Message) -> Permission | None:
     return decoded(message.params, Permission)
+
+
+def form_in(message: Message) -> Form | None:
+    return decoded(message.params, Form)
 
 
 def taken_back_in(message: Message) -> RequestId:

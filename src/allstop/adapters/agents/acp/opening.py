@@ -19,6 +19,7 @@ CLIENT: dict[str, object] = {
     "clientCapabilities": {
         "fs": {"readTextFile": False, "writeTextFile": False},
         "terminal": False,
+        "elicitation": {"form": {}},  # a person fills it in as they answer a question
     },
 }
 
@@ -30,15 +31,20 @@ class Way(StrEnum):
     FORK = "session/fork"
 
 
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What the agent is to be set to; None is its own choice."""
+
+    model: str | None = None
+    mode: str | None = None
+
+
 class Open(Struct, frozen=True, kw_only=True):
     thread: str
     way: Way
     missed: str = ""  # why it isn't the conversation that was wanted
 
 
-async def opened(
-    connection: Connection, wanted: str | None, *, fork: bool, model: str | None
-) -> Open:
+async def opened(connection: Connection, wanted: str | None, wishes: Wishes, *, fork: bool) -> Open:
     """
     Raises:
         RefusedError, GoneError, SilentError: there is none.
@@ -51,8 +57,10 @@ async def opened(
     thread = (wanted or "") if way in (Way.RESUME, Way.LOAD) else session.session_id
     if not thread:
         raise RefusedError("the agent did not say how it calls the conversation")
-    if model is not None:
-        await _choose(connection, thread, session, model)
+    if wishes.model is not None:
+        await _choose(connection, thread, session, "model", wishes.model)
+    if wishes.mode is not None:
+        await _set_mode(connection, thread, session, wishes.mode)
     return Open(thread=thread, way=way, missed=missed)
 
 
@@ -84,10 +92,24 @@ def _way(offers: told.Offers, *, fork: bool) -> Way:
     return Way.LOAD if offers.load_session else Way.NEW
 
 
-async def _choose(connection: Connection, thread: str, session: told.Opened, model: str) -> None:
+async def _set_mode(connection: Connection, thread: str, session: told.Opened, mode: str) -> None:
+    """The way of an agent that has modes, or of one that has them among its options."""
+    known = [each.id for each in session.modes.available_modes] if session.modes else []
+    if not known:
+        await _choose(connection, thread, session, "mode", mode)
+        return
+    if mode not in known:
+        raise RefusedError(f"it has no mode {mode!r}; it has: {', '.join(known)}")
+    params: dict[str, object] = {"sessionId": thread, "modeId": mode}
+    await connection.request("session/set_mode", told.Opened, params)
+
+
+async def _choose(
+    connection: Connection, thread: str, session: told.Opened, category: str, value: str
+) -> None:
     options = session.config_options or ()
-    option = next((each.id for each in options if each.category == "model"), None)
+    option = next((each.id for each in options if each.category == category), None)
     if option is None:
-        raise RefusedError("it does not let its model be chosen: leave out model")
-    params: dict[str, object] = {"sessionId": thread, "configId": option, "value": model}
+        raise RefusedError(f"it does not let its {category} be chosen: leave out {category}")
+    params: dict[str, object] = {"sessionId": thread, "configId": option, "value": value}
     await connection.request("session/set_config_option", told.Opened, params)

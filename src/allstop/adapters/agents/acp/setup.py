@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.adapters.agents.acp.opening import Wishes
 from allstop.ports import Box, Launch
 
 _SAYING_WHERE = 'pwd; exec "$@"'
@@ -18,7 +19,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     home: str  # for turns without a workspace
-    model: str | None = None  # None: its own choice
+    wishes: Wishes = Wishes()
     key: str = ""
     key_name: str = ""  # the variable it is from
     env: Mapping[str, str] = {}
