@@ -137,7 +137,7 @@ async def at_work(
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
     async with (
-        hooks_at_hand(house, show),
+        hooks_at_hand(house, known, show),
         workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
@@ -146,7 +146,9 @@ async def at_work(
 
 
 @asynccontextmanager
-async def hooks_at_hand(house: House, show: Callable[[str], None]) -> AsyncIterator[None]:
+async def hooks_at_hand(
+    house: House, known: boards.Read, show: Callable[[str], None]
+) -> AsyncIterator[None]:
     """The person's own commands run when something happens on the board, within the block."""
     commands = equipping.hooks(house)
     if not commands:
@@ -158,7 +160,7 @@ async def hooks_at_hand(house: House, show: Callable[[str], None]) -> AsyncItera
         HookRunner(commands, house.repository, log, clock=house.clock, show=show) as runner,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(_fire_hooks, house, runner)
+        group.start_soon(_fire_hooks, house, known, runner)
         yield
         group.cancel_scope.cancel()
 
@@ -168,14 +170,14 @@ def _trouble(live: Live, show: Callable[[str], None]) -> None:
         show(live.text)
 
 
-async def _fire_hooks(house: House, runner: HookRunner) -> None:
-    read = await boards.read(house)
-    state = read.run
+async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> None:
+    state, seq = known.folded
     watch = hooks.Watch()
     workspaces = house.folder / "workspaces"
     for record in await house.journal.read(BOARD):
-        watch = hooks.evolve(watch, record.event)
-    async with follow_tree(house.journal, BOARD, {BOARD: read.cursor.seq}) as batches:
+        if record.seq <= seq:
+            watch = hooks.evolve(watch, record.event)
+    async with follow_tree(house.journal, BOARD, {BOARD: seq}) as batches:
         async for batch in batches:
             for record in batch:
                 if record.run != BOARD:

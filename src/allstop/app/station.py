@@ -201,11 +201,11 @@ class Station:
         self._shop.hire(boarding.needed(spec, known.state))
         if not self._hooks_are_on:
             self._hooks_are_on = True
-            self._group.start_soon(self._keep_hooks)
+            self._group.start_soon(self._keep_hooks, known)
         await self.engine.take(BOARD, known.folded)
 
-    async def _keep_hooks(self) -> None:
-        async with boarding.hooks_at_hand(self.house, self._note):
+    async def _keep_hooks(self, known: boards.Read) -> None:
+        async with boarding.hooks_at_hand(self.house, known, self._note):
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
