@@ -1,11 +1,15 @@
 """B1, B2, B3: what is ready, and which of it is worth starting next."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from allstop.core import board as boards
 from allstop.core.board import Board, Score, best, ready, score
+from allstop.core.needing import path_between
 from allstop.core.tasks import Changes, NewTask, Status, Task
 from core import boards_by_chance as by_chance
 from histories import NOW
@@ -334,9 +338,68 @@ def test_b1_an_edit_changes_only_what_was_said():
 def test_b1_a_path_of_needs_is_told_step_by_step():
     board = board_of(new("a"), new("b", needs=("a",)), new("x"), new("c", needs=("x", "b")))
 
-    assert boards.path_between(board, "c", "a") == ["c", "b", "a"]
-    assert boards.path_between(board, "a", "c") is None
-    assert boards.path_between(board, "a", "a") == ["a"]
+    assert path_between(board, "c", "a") == ["c", "b", "a"]
+    assert path_between(board, "a", "c") is None
+    assert path_between(board, "a", "a") == ["a"]
+
+
+@given(st.integers(0, 2**32), st.integers(0, 60))
+def test_b1_a_path_is_found_wherever_there_is_one(seed, steps):
+    *_, board = by_chance.some_board(seed, steps)
+    tasks = {task.id: task for task in board.tasks()}
+    for start in tasks:
+        reached, waiting = {start}, [start]
+        while waiting:
+            more = set(tasks[waiting.pop()].needs) - reached
+            reached |= more
+            waiting += more
+
+        for end in tasks:
+            path = path_between(board, start, end)
+            assert (path is not None) == (end in reached)
+            if path is not None:
+                assert (path[0], path[-1]) == (start, end)
+                assert all(b in tasks[a].needs for a, b in itertools.pairwise(path))
+
+
+class Listening:
+    """Nodes that remember which of them were looked at."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        self.asked = []
+
+    def __getitem__(self, name):
+        self.asked.append(name)
+        return self.nodes[name]
+
+
+def test_q7_those_that_came_before_or_later_are_not_looked_through():
+    """As long as no task needs one that came after it, it is enough to look between the two."""
+    chain = [new("t0"), *(new(f"t{n}", needs=(f"t{n - 1}",)) for n in range(1, 1000))]
+    board = board_of(*chain)
+    near, wrong = Listening(board.nodes), Listening(board.nodes)
+
+    path = path_between(structs.replace(board, nodes=near), "t503", "t500")
+    none = path_between(structs.replace(board, nodes=wrong), "t500", "t503")
+
+    assert path == ["t503", "t502", "t501", "t500"]
+    assert none is None
+    assert len(near.asked) < 30
+    assert len(wrong.asked) < 10
+
+
+def test_b1_a_path_through_a_need_that_came_later_is_found():
+    board = board_of(new("a"), new("b"), new("c", needs=("a",)))
+    board = boards.edit(board, board["a"], Changes(needs=("b",)))
+
+    assert board.upward == 1
+    assert path_between(board, "c", "b") == ["c", "a", "b"]
+
+    board = boards.edit(board, board["a"], Changes(needs=()))
+
+    assert board.upward == 0
+    assert path_between(board, "c", "b") is None
 
 
 def test_b17_who_came_first_is_merged_first():

@@ -19,6 +19,7 @@ from allstop.core.commands import (
     RollBack,
     Skip,
 )
+from allstop.core.needing import path_between
 from allstop.core.orders import Refusal, carried_out, in_order, refusal
 from allstop.core.tasks import Changes, NewTask, Status
 from core import boards_by_chance as by_chance
@@ -128,7 +129,7 @@ def test_b1_whatever_is_done_to_a_board_nothing_on_it_needs_itself(seed, steps):
 
     for task in board.tasks():
         for need in task.needs:
-            assert boards.path_between(board, need, task.id) is None
+            assert path_between(board, need, task.id) is None
 
 
 def test_b4_tasks_of_a_file_are_put_after_those_they_need():

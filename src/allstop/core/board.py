@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TypeAlias
@@ -19,13 +20,14 @@ Rank: TypeAlias = tuple[bool, int, int, int, int, str]
 
 
 _Front: TypeAlias = "Row[tuple[Rank, str]]"
+_NOBODY: Row[str] = Row()
 
 
 class Node(Struct, frozen=True, gc=False):
     """A task, and how it hangs together with the others."""
 
     task: Task
-    wanted_by: Row[str] = Row()  # the tasks that need it
+    wanted_by: Row[str] = _NOBODY  # the tasks that need it
     wants: int = 0  # how many of these are not over
     unmet: int = 0  # how many of its needs are not met
     place: tuple[str, Rank] | None = None  # while it is ready: in which operation, and where
@@ -65,6 +67,7 @@ class Board(Struct, frozen=True, gc=False, kw_only=True):
     added: int = 0
     pinned: int = 0
     queued: int = 0
+    upward: int = 0  # needs that are younger than what needs them: only an edit makes such
 
     def get(self, task: str) -> Task | None:
         node = self.nodes.get(task)
@@ -112,27 +115,6 @@ def waits_for(board: Board, task: Task) -> list[Task]:
     return [need for need in needs if need.status not in MET]
 
 
-def path_between(board: Board, start: str, end: str) -> list[str] | None:
-    """How `start` needs `end`, step by step; None where it doesn't.
-
-    It is looked for from the end: a task that is being changed is needed by few.
-    """
-    leads_to: dict[str, str] = {}
-    waiting = [end]
-    while waiting:
-        here = waiting.pop()
-        if here == start:
-            path = [here]
-            while path[-1] != end:
-                path.append(leads_to[path[-1]])
-            return path
-        for wanting in board.nodes[here].wanted_by:
-            if wanting not in leads_to and wanting != end:
-                leads_to[wanting] = here
-                waiting.append(wanting)
-    return None
-
-
 def _parts(task: Task, wants: int) -> dict[str, int]:
     return {
         "unblocks": UNBLOCKS * wants,
@@ -151,10 +133,15 @@ def _bonus(operation: Operation | None, name: str) -> int:
 
 def add(board: Board, new: Sequence[NewTask], at: datetime) -> Board:
     """With new tasks, each after those it needs."""
+    return add_all(board, [(each, at) for each in new])
+
+
+def add_all(board: Board, new: Sequence[tuple[NewTask, datetime]]) -> Board:
+    """With new tasks, each after those it needs, and when they came."""
     desk = _Desk(board)
-    for number, each in enumerate(new, start=board.added + 1):
-        desk.add(_made(each, number, at))
-    sources = board.sources.plus({each.source: each.id for each in new if each.source})
+    numbered = enumerate(new, start=board.added + 1)
+    desk.add([_made(each, number, at) for number, (each, at) in numbered])
+    sources = board.sources.plus({each.source: each.id for each, _ in new if each.source})
     return replace(desk.board(), added=board.added + len(new), sources=sources)
 
 
@@ -232,6 +219,7 @@ class _Desk:
         self._nodes: dict[str, Node] = {}
         self._operations: dict[str, Operation] = {}
         self._counts = dict(board.counts)
+        self._upward = board.upward
         self._moved: dict[str, None] = {}  # tasks whose rank may be another now
         self._gone: dict[str, list[Rank]] = {}  # by operation: ranks that nobody has any more
         self._come: dict[str, list[Rank]] = {}
@@ -252,22 +240,51 @@ class _Desk:
             operations=self._before.operations.plus(self._operations),
             front=front,
             counts=self._counts,
+            upward=self._upward,
         )
 
-    def add(self, task: Task) -> None:
-        self._nodes[task.id] = Node(task, unmet=self._unmet(task))
-        self._tie(task)
-        self._count(task, 1)
-        self._moved[task.id] = None
+    def add(self, tasks: Sequence[Task]) -> None:
+        """All at once, and each node made only once: a big board is read by little else."""
+        new = {task.id: task for task in tasks}
+        unmet: dict[str, int] = {}
+        wanted_by: dict[str, list[str]] = {}
+        wants: dict[str, int] = {}
+        for task in tasks:
+            more = int(task.status not in OVER)
+            for need in task.needs:
+                needed = new.get(need) or self._before[need]
+                unmet[task.id] = unmet.get(task.id, 0) + (needed.status not in MET)
+                wanted_by.setdefault(need, []).append(task.id)
+                wants[need] = wants.get(need, 0) + more
+        for task in tasks:
+            wanting = wanted_by.pop(task.id, None)
+            row = _NOBODY if wanting is None else Row.of(wanting)
+            self._place(task, row, wants.get(task.id, 0), unmet.get(task.id, 0))
+        for need, wanting in wanted_by.items():
+            node = self._node(need)
+            row = node.wanted_by.changed((), wanting)
+            self._change(need, wanted_by=row, wants=node.wants + wants[need])
+        for (status, operation), count in Counter((t.status, t.operation) for t in tasks).items():
+            self._count(status, operation, count)
+
+    def _place(self, task: Task, wanted_by: Row[str], wants: int, unmet: int) -> None:
+        """Put a new task where it belongs."""
+        rank = _rank_of(task, wants, unmet)
+        place = None
+        if rank is not None:
+            place = (task.operation, rank)
+            self._come.setdefault(task.operation, []).append(rank)
+        self._nodes[task.id] = Node(task, wanted_by, wants, unmet, place)
 
     def put(self, task: Task) -> None:
         before = self._node(task.id).task
-        self._count(before, -1)
-        self._count(task, 1)
+        self._count(before.status, before.operation, -1)
+        self._count(task.status, task.operation, 1)
         if task.needs != before.needs:
             self._untie(before)
             self._tie(task)
             self._change(task.id, unmet=self._unmet(task))
+            self._upward += self._younger_needs(task) - self._younger_needs(before)
         elif (task.status in OVER) is not (before.status in OVER):
             self._want(task.needs, -1 if task.status in OVER else 1)
         self._change(task.id, task=task)
@@ -285,6 +302,9 @@ class _Desk:
 
     def _unmet(self, task: Task) -> int:
         return len([need for need in task.needs if self._node(need).task.status not in MET])
+
+    def _younger_needs(self, task: Task) -> int:
+        return len([need for need in task.needs if self._node(need).task.number > task.number])
 
     def _tie(self, task: Task) -> None:
         more = int(task.status not in OVER)
@@ -313,22 +333,22 @@ class _Desk:
     def _operation(self, name: str) -> Operation:
         return self._operations.get(name) or self._before.operations.get(name) or Operation()
 
-    def _count(self, task: Task, more: int) -> None:
-        self._counts[task.status] = self._counts.get(task.status, 0) + more
-        if task.status is Status.CANCELLED:
+    def _count(self, status: Status, name: str, more: int) -> None:
+        self._counts[status] = self._counts.get(status, 0) + more
+        if status is Status.CANCELLED:
             return
-        operation = self._operation(task.operation)
-        self._operations[task.operation] = replace(
+        operation = self._operation(name)
+        self._operations[name] = replace(
             operation,
             total=operation.total + more,
-            done=operation.done + (more if task.status is Status.DONE else 0),
+            done=operation.done + (more if status is Status.DONE else 0),
         )
 
     # --- who is first ---
 
     def _rank(self, task: str) -> None:
         node = self._node(task)
-        rank = _rank_of(node)
+        rank = _rank_of(node.task, node.wants, node.unmet)
         place = None if rank is None else (node.task.operation, rank)
         if place == node.place:
             return
@@ -352,11 +372,10 @@ class _Desk:
         return front if rank is None else front.plus((rank, name))
 
 
-def _rank_of(node: Node) -> Rank | None:
-    task = node.task
-    if task.status is not Status.PENDING or node.unmet or task.held:
+def _rank_of(task: Task, wants: int, unmet: int) -> Rank | None:
+    if unmet or task.status is not Status.PENDING or task.held:
         return None
-    total = UNBLOCKS * node.wants + RETRY * task.retries
+    total = UNBLOCKS * wants + RETRY * task.retries
     if task.tags:
         total += CRITICAL * ("critical" in task.tags) + QUICK_WIN * ("quick-win" in task.tags)
     return (not task.assigned, -task.pin, -total, -task.priority, task.number, task.id)

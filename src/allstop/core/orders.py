@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from allstop.core.commands import (
     TaskCommand,
 )
 from allstop.core.ids import BOARD, HELM
+from allstop.core.needing import path_between
 from allstop.core.remarks import Review, in_words
 from allstop.core.tasks import ID, OVER, STALLED, NewTask, Status, Task
 
@@ -43,7 +45,7 @@ class Refusal(NamedTuple):
 def refusal(board: Board, command: TaskCommand) -> Refusal | None:
     """Why a board does not take this; None where it does."""
     if isinstance(command, AddTasks):
-        return _adding(board, command.tasks)
+        return _adding(board, frozenset(), command.tasks)
     if isinstance(command, Order):
         each = (refusal(board, Pin(task=task)) for task in command.tasks)
         return next((found for found in each if found), None)
@@ -53,7 +55,9 @@ def refusal(board: Board, command: TaskCommand) -> Refusal | None:
     return _of_one(board, task, command)
 
 
-def _adding(board: Board, tasks: Sequence[NewTask]) -> Refusal | None:
+def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> Refusal | None:
+    """`more` are tasks that are there besides those of the board."""
+    nodes = board.nodes
     new: set[str] = set()
     for task in tasks:
         if ID.fullmatch(task.id) is None:
@@ -65,11 +69,13 @@ def _adding(board: Board, tasks: Sequence[NewTask]) -> Refusal | None:
             return Refusal(f"{task.id!r} can't be the id of a task", "it is the name of a run")
         if not task.title.strip():
             return Refusal(f"task {task.id} has no title", "say what is to be done")
-        if task.id in new or task.id in board.nodes:
+        if task.id in new or task.id in more or task.id in nodes:
             return Refusal(f"there is a task {task.id!r} already", f"see `allstop show {task.id}`")
         needs = task.needs
-        if needs and (missing := [n for n in needs if n not in new and n not in board.nodes]):
-            return _unknown_needs(task.id, missing)
+        if needs and not new.issuperset(needs):
+            missing = [n for n in needs if n not in new and n not in more and n not in nodes]
+            if missing:
+                return _unknown_needs(task.id, missing)
         new.add(task.id)
     return None
 
@@ -147,7 +153,7 @@ def _editing(board: Board, task: Task, command: EditTask) -> Refusal | None:
     if missing := [need for need in changes.needs if need not in board.nodes]:
         return _unknown_needs(task.id, missing)
     for need in changes.needs:
-        if path := boards.path_between(board, need, task.id):
+        if path := path_between(board, need, task.id):
             return _cycle([task.id, *path])
     return None
 
@@ -187,6 +193,25 @@ def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
 
 
 # --- what becomes of it -----------------------------------------------------------------------
+
+
+class Adding:
+    """Additions one after the other, carried out at once: a big board is made of little else."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._taken: list[tuple[NewTask, datetime]] = []
+        self._ids: set[str] = set()
+
+    def take(self, command: AddTasks, at: datetime) -> None:
+        """What the board refuses changes nothing."""
+        if _adding(self._board, self._ids, command.tasks) is None:
+            self._taken += [(task, at) for task in command.tasks]
+            self._ids.update(task.id for task in command.tasks)
+
+    def board(self) -> Board:
+        """The board afterwards."""
+        return boards.add_all(self._board, self._taken)
 
 
 def carried_out(  # noqa: C901 - one case for each

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,6 +82,15 @@ class Pilot(Protocol[S]):
         ...
 
 
+@runtime_checkable
+class Gathering(Protocol[S]):
+    """A pilot that takes many events at once in less time than one after the other."""
+
+    def evolve_all(self, state: S, events: Sequence[Event]) -> S:
+        """What `evolve` comes to, event by event."""
+        ...
+
+
 class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     id: MoveId
     move: Work
@@ -135,6 +144,12 @@ def fold(pilot: Pilot[S], events: Iterable[Event]) -> RunState[S]:
 
 
 def fold_on(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> RunState[S]:
+    if isinstance(pilot, Gathering):
+        known = list(events)
+        after = pilot.evolve_all(state.pilot, known)
+        for event in known:
+            state = _evolve_common(state, event)
+        return replace(state, pilot=after)
     for event in events:
         state = evolve(pilot, state, event)
     return state

@@ -7,7 +7,7 @@ hundred entries, which the interpreter does in about a microsecond.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -104,6 +104,15 @@ class Row(Generic[C]):
         self._chunks = chunks  # none of them empty
         self._lasts = lasts  # the last value of each
 
+    @classmethod
+    def of(cls, values: Collection[C]) -> Row[C]:
+        """Of these, in whatever order they come; each is there once."""
+        ordered = tuple(values) if len(values) == 1 else tuple(sorted(values))
+        if 0 < len(ordered) <= _HALF:
+            return Row((ordered,), ordered[-1:])
+        chunks = tuple(ordered[at : at + _HALF] for at in range(0, len(ordered), _HALF))
+        return Row(chunks, tuple(chunk[-1] for chunk in chunks))
+
     def __bool__(self) -> bool:
         return bool(self._chunks)
 
@@ -162,10 +171,7 @@ class Row(Generic[C]):
             for value in come:
                 row = row.plus(value)
             return row
-        left = set(self).difference(gone).union(come)
-        values = tuple(sorted(left))
-        chunks = tuple(values[at : at + _HALF] for at in range(0, len(values), _HALF))
-        return Row(chunks, tuple(chunk[-1] for chunk in chunks))
+        return Row.of(set(self).difference(gone).union(come))
 
     def _find(self, value: C) -> tuple[int, int]:
         """In which chunk it is or belongs, and where there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from allstop.core import board as boards
 from allstop.core import orders
 from allstop.core.board import Board
-from allstop.core.commands import Equip, Resume, SetMode, TaskCommand
+from allstop.core.commands import AddTasks, Equip, Resume, SetMode, TaskCommand
 from allstop.core.events import (
     ChildClosed,
     ChildWaited,
@@ -84,6 +85,18 @@ class BoardPilot:
 
     def unheard(self, state: BoardState) -> tuple[str, ...]:
         return ()  # it takes no turns
+
+    def evolve_all(self, state: BoardState, events: Sequence[Event]) -> BoardState:
+        adding: orders.Adding | None = None
+        for event in events:
+            if isinstance(event, Commanded) and isinstance(event.command, AddTasks):
+                adding = adding or orders.Adding(state.board)
+                adding.take(event.command, event.at)
+                continue
+            if adding is not None:
+                state, adding = replace(state, board=adding.board()), None
+            state = self.evolve(state, event)
+        return state if adding is None else replace(state, board=adding.board())
 
     def next_move(self, state: BoardState, brief: Brief) -> Move:
         spec, board = state.spec, state.board
