@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -40,7 +41,16 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
 
 def recipe_of(host: Host, tag: str) -> Recipe:
-    return Recipe(host=host, system=tuple(_system_words(host)), tag=tag)
+    return Recipe(host=host, system=tuple(_joined(_system_words(host))), tag=tag)
+
+
+def _joined(words: Iterable[Word]) -> Iterator[Word]:
+    """The same with what stands between two feeds as one word: it is spelled for every box."""
+    for is_text, some in groupby(words, lambda word: isinstance(word, str)):
+        if is_text:
+            yield "\0".join(map(str, some))
+        else:
+            yield from some
 
 
 def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
