@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from browser.conftest import PHONE
 from control_rooms import ControlRoom
-from parlours import STOPPED, says, to
-from salons import Salon
+from parlours import BEGUN, STOPPED, endless, says, to
+from salons import Salon, Tab
 
 THINKS = "{ sleep = 0.3 }, "
 FOREVER = "{ sleep = 600 }, "
@@ -295,3 +295,17 @@ def test_u5_a_room_fits_a_phone_at_any_time(salon):
 def _width(page):
     page.wait_for_timeout(300)
     return page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_r19_who_comes_in_the_middle_of_a_reply_reads_it_from_its_beginning(salon):
+    """A tab that shares the stream of another, and one that has its own."""
+    salon.opens(lambda it: endless())
+    visit = salon.visit()
+    first = Tab(visit.page("rooms/default"))
+    first.begin("Talk.", "Autopilot")
+    expect(first.live).to_contain_text(f"{BEGUN} and on and on")
+
+    for late in (Tab(visit.page("rooms/default")), salon.tab()):
+        expect(late.live).to_contain_text(f"{BEGUN} and on and on")
+        said = late.live.locator(".markdown").inner_text()
+        assert re.fullmatch(rf"{BEGUN}( and on)+", said.strip())

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
 from allstop.core.events import Stopped
+from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
 from allstop.core.talk import Ending, Seat, TalkMode
+from allstop.core.views import view
 from table import NOON, Table, envelope, session_spec
 
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
@@ -245,6 +247,34 @@ def test_r8_the_stop_button_of_collaborate():
 
     assert table.ending is Ending.CANCELED_BY_USER
     assert table.told("ended") == ["Collaboration canceled by user."]
+
+
+@pytest.mark.parametrize("command", [Allstop(), Interrupt()], ids=["allstop", "stop"])
+def test_r10_the_time_of_a_turn_that_was_cut_counts(command):
+    table = Table(COLLABORATE)
+    table.turn(to="claude", takes_s=5)
+    table.begin()
+    table.now += timedelta(seconds=40)
+    table.say(command)
+
+    assert table.state.last.seconds == 45.0
+
+
+def test_r10_a_turn_that_nobody_drove_any_more_counts_no_longer_than_it_might_have_gone_on():
+    table = Table(COLLABORATE, max_minutes=30)
+    table.begin()
+    table.now += timedelta(hours=10)
+    table.say(Allstop())
+
+    assert table.state.last.seconds <= 30 * 60
+
+
+def test_r9_a_room_without_a_session_is_idle():
+    table = Table(SINGLE)
+    table.turn()
+    seen = view("room:default", table.pilot, table.run, helm=Helm(), now=table.now, driven=False)
+
+    assert (seen.status, seen.reason, seen.needs_you) == ("idle", "no session is active", False)
 
 
 def test_r9_without_a_session_nothing_is_said():

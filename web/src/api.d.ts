@@ -124,6 +124,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What has been said in the turn that is under way. */
+        get: operations["get_runs_run_live"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/remarks": {
         parameters: {
             query?: never;
@@ -864,13 +881,15 @@ export interface components {
         };
         /**
          * LiveText
-         * @description Words as they come in. They are never sent again: the log has what became of them.
+         * @description Words as they come in. The log has what became of them.
          */
         LiveText: {
             run: string;
             kind: string;
             text: string;
             call: string;
+            start: number;
+            end: number;
         };
         /**
          * Reset
@@ -951,6 +970,14 @@ export interface components {
             change: string;
             added: number | null;
             removed: number | null;
+        };
+        /**
+         * LiveList
+         * @description What has been said in the turn that is under way.
+         */
+        LiveList: {
+            run: string;
+            words: components["schemas"]["LiveText"][];
         };
         /**
          * ReviewList
@@ -1233,6 +1260,8 @@ export interface components {
             for_person: boolean;
             /** @default  */
             question: string;
+            /** @default false */
+            idle: boolean;
         };
         /** TurnDone */
         TurnDone: {
@@ -2404,6 +2433,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Diff"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_runs_run_live: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, or a task's for its latest. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveList"];
                 };
             };
             /** @description What is wrong, and what helps. */

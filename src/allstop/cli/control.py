@@ -23,6 +23,7 @@ _MARKS = {
     "frozen": "❄",
     "stopped": "■",
     "waiting": "…",
+    "idle": "○",
     "interrupted": "!",
     "done": "✓",
 }

@@ -171,6 +171,7 @@ class Wait(_Move, frozen=True, tag="wait"):
     until: datetime | None = None
     for_person: bool = False
     question: str = ""  # what the agent wants to know from a person
+    idle: bool = False  # nothing is under way, and nothing is waited for
 
 
 class Finish(_Move, frozen=True, tag="finish"):

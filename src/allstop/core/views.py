@@ -137,7 +137,7 @@ def _standing(
         return "running", doing, False
     move = runs.choose(pilot, state, now, helm)
     if isinstance(move, Wait):
-        return "waiting", move.reason, move.for_person
+        return "idle" if move.idle else "waiting", move.reason, move.for_person
     if not driven:
         return "interrupted", f"nobody drives it; `{_goes_on(state.opened)}` goes on", True
     return "running", describe(move), False

@@ -74,10 +74,10 @@ class RoomPilot:
                 return _said(state, text)
             case Commanded(command=StartSession() as start, at=at):
                 return _started(state, start, at)
-            case Commanded(command=Allstop() | Abort()) | Stopped():
-                return _ended(state, Ending.STOPPED_BY_USER)
-            case Commanded(command=Interrupt()):
-                return _ended(state, Ending.CANCELED_BY_USER)
+            case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
+                return _ended(_cut(state, at), Ending.STOPPED_BY_USER)
+            case Commanded(command=Interrupt(), at=at):
+                return _ended(_cut(state, at), Ending.CANCELED_BY_USER)
             case _:
                 return state
 
@@ -87,7 +87,7 @@ class RoomPilot:
     def next_move(self, state: RoomState, brief: Brief) -> Move:
         session = state.session
         if session is None:
-            return Wait(reason="no session is active")
+            return Wait(reason="no session is active", idle=True)
         if session.circling:
             return Wait(reason=session.circling, for_person=True)
         if session.wait_until is not None and brief.now < session.wait_until:
@@ -313,6 +313,18 @@ def _waiting(session: Session, state: RoomState, reason: str, until: datetime) -
     text = f"{session.speaker}: {reason}; tried again at {until:%H:%M:%S} UTC"
     session = replace(session, wait_until=until, waits_for=text)
     return _with(replace(state, session=session), NoticeKind.WARNING, text)
+
+
+def _cut(state: RoomState, at: datetime) -> RoomState:
+    """A turn that a person ends has taken its time, though at most what it was given: whoever
+    drove it may have gone long before."""
+    session = state.session
+    seat = session.spec.seat(session.speaker) if session else None
+    if session is None or session.began is None or seat is None:
+        return state
+    most_s = min(seat.turn_s, max(0.0, session.seconds_left))
+    took_s = min(seconds_in(at - session.began), most_s)
+    return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
 
 
 def _ended(state: RoomState, ending: Ending, detail: str = "") -> RoomState:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 
+from allstop.core.events import Closed, MoveEnded
 from allstop.core.following import FollowedRoom
 from allstop.core.ids import RunId
 from allstop.core.secrets import Flow, Secrets
@@ -15,7 +16,7 @@ from allstop.ports import Live, Placed
 from allstop.server.changes import COUNT_S, Changes
 from allstop.server.frames import Frame, Place, fleeting, frame, of_record
 from allstop.server.ring import Ring
-from allstop.server.shapes import LiveText
+from allstop.server.spoken import Source, Spoken
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
@@ -32,8 +33,6 @@ LONGEST_LIVE = 20_000
 
 MOST_FLOWS = 1000
 
-_Source: TypeAlias = tuple[RunId, str, str]  # a run, the kind of its words, in a room their call
-
 
 class Hub:
     """One ring for all; whoever falls out of it is sent the same from the journal."""
@@ -45,8 +44,9 @@ class Hub:
         self._changes = changes
         self.ring = ring
         self._placed: list[Placed] = []
-        self._live: dict[_Source, str] = {}
-        self._flows: dict[_Source, Flow] = {}
+        self._live: dict[Source, str] = {}
+        self._flows: dict[Source, Flow] = {}
+        self.spoken = Spoken(lambda: int(watcher.now.timestamp() * 1_000_000))
         self._secrets = secrets
         self._stirred = anyio.Event()
         self.bell = anyio.Event()  # rings for all who listen; then there is another
@@ -63,7 +63,7 @@ class Hub:
 
     def show(self, run: RunId, live: Live, call: str = "") -> None:
         """Words in flight: those of one beat are one event."""
-        key = (run, live.kind, call)
+        key = Source(run, live.kind, call)
         self._live[key] = (self._live.get(key, "") + live.text)[-LONGEST_LIVE:]
         self._stirred.set()
 
@@ -105,12 +105,14 @@ class Hub:
         for number, each in enumerate(placed):
             self.ring.put(await self.frames(each))
             self._changes.note(each.record)
+            if isinstance(each.record.event, MoveEnded | Closed):
+                self.spoken.forget(each.record.run)
             if number % PAGE == PAGE - 1:
                 await anyio.lowlevel.checkpoint()
         newest = self.ring.newest
         self.ring.put(
-            fleeting("live", run, LiveText(run=run, kind=kind, text=text, call=call), newest)
-            for (run, kind, call), text in self._shown(live)
+            fleeting("live", source.run, self.spoken.add(source, text), newest)
+            for source, text in self._shown(live)
         )
         views = [each async for each in self._changes.found()]
         self.ring.put(
@@ -118,7 +120,7 @@ class Hub:
             for number, (kind, run, value) in enumerate(views, start=1)
         )
 
-    def _shown(self, live: dict[_Source, str]) -> Iterator[tuple[_Source, str]]:
+    def _shown(self, live: dict[Source, str]) -> Iterator[tuple[Source, str]]:
         """Without secrets, which may come in pieces."""
         if len(self._flows) > MOST_FLOWS:
             self._flows.clear()

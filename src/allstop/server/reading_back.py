@@ -55,6 +55,11 @@ async def diff(desk: Desk, given: asked.OneRun) -> shapes.Diff:
     return shown(name, await diff_in(desk.house, state.spec.name, await _merged(desk, name)))
 
 
+async def live(desk: Desk, given: asked.OneRun) -> shapes.LiveList:
+    name = await run_named(desk, given.run)
+    return shapes.LiveList(run=name, words=desk.hub.spoken.of(name))
+
+
 async def remarks(desk: Desk, given: asked.OneRun) -> shapes.ReviewList:
     name = await run_named(desk, given.run)
     return shapes.ReviewList(task=name, reviews=await reviews_in(desk.house, [name]))

@@ -52,6 +52,7 @@ READING = (
     _get("/runs/{run}/at", "A run as it stood at a moment of its record.", asked.Moment, shapes.MomentView, reading_back.at),
     _get("/runs/{run}/replay", "Every decision of a run made again from its record.", asked.OneRun, shapes.Replayed, reading_back.replay),
     _get("/runs/{run}/diff", "What a thread's work changes.", asked.OneRun, shapes.Diff, reading_back.diff),
+    _get("/runs/{run}/live", "What has been said in the turn that is under way.", asked.OneRun, shapes.LiveList, reading_back.live),
     _get("/runs/{run}/remarks", "What people said of lines of a thread's work.", asked.OneRun, shapes.ReviewList, reading_back.remarks),
     _get("/runs/{run}", "Where a run stands, and what is below it.", asked.OneRun, shapes.RunDetail, reading.run),
     _get("/receipts/{run}", "Every decision of a run, and why.", asked.OneRun, shapes.ReceiptList, reading.receipts),

@@ -316,12 +316,21 @@ class InboxCount(_Shape, frozen=True):
 
 
 class LiveText(_Shape, frozen=True):
-    """Words as they come in. They are never sent again: the log has what became of them."""
+    """Words as they come in. The log has what became of them."""
 
     run: RunId
     kind: str
     text: str
     call: str  # in a room: the call_id of what they answer
+    start: int  # its first character's number in what is said there; numbers only grow
+    end: int  # the number after its last
+
+
+class LiveList(_Shape, frozen=True):
+    """What has been said in the turn that is under way."""
+
+    run: RunId
+    words: list[LiveText]
 
 
 class Reset(_Shape, frozen=True):

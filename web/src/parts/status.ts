@@ -13,6 +13,7 @@ const LOOKS: Record<string, Look> = {
   active: { word: 'running', mark: '●', tone: 'work' },
   running: { word: 'running', mark: '●', tone: 'work' },
   merging: { word: 'merging', mark: '⇢', tone: 'work' },
+  idle: { word: 'idle', mark: '○', tone: 'quiet' },
   waiting: { word: 'waiting', mark: '?', tone: 'attention' },
   review: { word: 'review', mark: '◆', tone: 'attention' },
   leave: { word: 'asks', mark: '?', tone: 'attention' },

@@ -1,8 +1,9 @@
 // One thread of a room: what was said in it, and what is just being said.
 
 import { get, part } from '../lib/api'
+import { heard, recalled, type Flow } from '../lib/flowing'
 import { hear, joined, SILENCE, type Talk } from '../lib/talk'
-import type { LiveText, RoomEvent, RoomEvents } from '../lib/wire'
+import type { LiveList, LiveText, RoomEvent, RoomEvents } from '../lib/wire'
 import { world } from './world.svelte'
 
 export class Room {
@@ -10,15 +11,12 @@ export class Room {
   isLoaded = $state(false)
   trouble = $state.raw<Error>()
   /** Words in flight, by their call. A call may be heard of before it is known, or after its end. */
-  #words = $state.raw(new Map<string, string>())
+  #words = $state.raw(new Map<string, Flow>())
   #events: readonly RoomEvent[] = []
   /** Everything up to this record was fetched. */
   #fetched = 0
-  /** The call that was under way when this page came: its first words were missed. */
-  #joinedAt = ''
 
-  words = $derived(this.talk.call ? (this.#words.get(this.talk.call.id) ?? '') : '')
-  isPartial = $derived(this.talk.call?.id === this.#joinedAt)
+  words = $derived((this.talk.call && this.#words.get(this.talk.call.id)?.text) ?? '')
 
   constructor(readonly thread: string) {}
 
@@ -37,16 +35,21 @@ export class Room {
   async load(): Promise<void> {
     try {
       const history = await whole(this.thread)
-      const isFirst = !this.isLoaded
       this.#events = joined(history, this.#events)
       this.#fetched = history.at(-1)?.seq ?? 0
       this.talk = hear(SILENCE, this.#events)
-      if (isFirst) this.#joinedAt = this.talk.call?.id ?? ''
       this.trouble = undefined
       this.isLoaded = true
+      if (this.talk.call) await this.#recall()
     } catch (error) {
       this.trouble = error as Error
     }
+  }
+
+  /** What was said before this page came. */
+  async #recall(): Promise<void> {
+    const { words } = await get<LiveList>(`/runs/${part(this.run)}/live`)
+    this.#say(words, recalled)
   }
 
   #hear(events: readonly RoomEvent[]): void {
@@ -59,10 +62,10 @@ export class Room {
       this.#words = new Map([...this.#words].filter(([id]) => id === call?.id))
   }
 
-  #say(live: readonly LiveText[]): void {
+  #say(live: readonly LiveText[], join = heard): void {
     const words = new Map(this.#words)
-    for (const { call, kind, text } of live)
-      if (kind === 'text') words.set(call, (words.get(call) ?? '') + text)
+    for (const piece of live)
+      if (piece.kind === 'text') words.set(piece.call, join(words.get(piece.call), piece))
     this.#words = words
   }
 }

@@ -1,15 +1,16 @@
 // What the page knows: fetched once, then kept current by the event stream, once a frame.
 
-import { get } from '../lib/api'
+import { get, part } from '../lib/api'
 import { join, type Bus } from '../lib/bus'
 import { readChecks, withCheck, type CheckLine } from '../lib/gate'
+import { ending, heard, recalled, type Flow } from '../lib/flowing'
 import { gather, type News } from '../lib/news'
 import { logOf } from '../lib/records'
 import type { Role, Stand } from '../lib/picking'
 import { Ring } from '../lib/ring'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
-import type { AutoView, BoardPage, Health, HoldView, Inbox, LiveText } from '../lib/wire'
+import type { AutoView, BoardPage, Health, HoldView, Inbox, LiveList, LiveText } from '../lib/wire'
 import type { LogLine, RecordList, RoomEvent, RoomList, RoomSummary } from '../lib/wire'
 import type { RunDetail, RunList, RunView, TaskView, Waiting } from '../lib/wire'
 
@@ -43,21 +44,29 @@ export class Log {
 
 /** What is in flight in one run: words as they come, and the gate. */
 export class Live {
-  text = $state('')
-  output = $state('')
   gate = $state.raw<CheckLine[]>([])
+  #flows = $state.raw<Readonly<Record<string, Flow>>>({})
+  text = $derived(this.#flows.text?.text ?? '')
+  output = $derived(this.#flows.output?.text ?? '')
 
-  say(kind: string, text: string): void {
-    if (kind === 'check')
-      for (const check of readChecks(text)) this.gate = withCheck(this.gate, check)
-    else if (kind === 'output') this.output = (this.output + text).slice(-LIVE_LETTERS)
-    else this.text = (this.text + text).slice(-LIVE_LETTERS)
+  say(piece: LiveText, join = heard): void {
+    if (piece.kind === 'check')
+      for (const check of readChecks(piece.text)) this.gate = withCheck(this.gate, check)
+    else {
+      const kind = piece.kind === 'output' ? 'output' : 'text'
+      const flow = ending(join(this.#flows[kind], piece), LIVE_LETTERS)
+      this.#flows = { ...this.#flows, [kind]: flow }
+    }
+  }
+
+  /** What had been said before this page came. */
+  recall(words: readonly LiveText[]): void {
+    for (const piece of words) this.say(piece, recalled)
   }
 
   /** What was said is in the log now. */
   end(): void {
-    this.text = ''
-    this.output = ''
+    this.#flows = {}
   }
 }
 
@@ -132,6 +141,12 @@ class World {
 
   live(run: string): Live {
     return entry(this.#live, run, () => new Live())
+  }
+
+  /** What is being said there, with what was said before this page came. */
+  async recall(run: string): Promise<void> {
+    const { words } = await get<LiveList>(`/runs/${part(run)}/live`)
+    this.live(run).recall(words)
   }
 
   /** Where a room stands. */
@@ -278,7 +293,7 @@ class World {
     if (news.logs.size) this.everything.add([...news.logs.values()].flat())
     for (const [run, said] of news.live) {
       const live = this.live(run)
-      for (const { kind, text } of said) live.say(kind, text)
+      for (const piece of said) live.say(piece)
     }
     for (const [thread, talk] of news.talks) this.#talks.set(thread, talk)
     if (news.talks.size) this.#talkVersion++
