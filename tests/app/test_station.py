@@ -15,7 +15,10 @@ from allstop.app.speaking import named_in
 from allstop.app.station import station
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
+from allstop.core.events import Halted
+from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
+from allstop.core.moves import TakeTurn
 from allstop.core.talk import TalkMode
 from allstop.core.tasks import Changes, Status
 from allstop.ports import HeldError
@@ -205,6 +208,33 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(hous
         await do(here, ALL, doing.Resume(), "web")
         assert (await helm_of(here_house)).hold == "running"
         await task_is(here_house, task, Status.DONE)
+
+
+async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(house):
+    """K4: of a thread that is at work, and of a room in which nobody speaks."""
+    here_house = house(coder=["{ sleep = 600 }"])
+    async with station(here_house) as here:
+        auto = await here.open(StartAuto(goal="Write it", agent="coder"))
+
+        async def at_work():
+            move = (await state_of(here_house, auto)).open_move
+            return isinstance(move.move, TakeTurn) if move else False
+
+        await until(at_work, "the turn")
+        await do(here, auto, doing.Stop(), "web")
+        await do(here, "room:default", doing.Stop(), "web")
+
+        (halted,) = await halts(here_house, auto)
+        (quiet,) = await halts(here_house, "room:default")
+        assert (halted.by, halted.discarded) == ("web", (f"{auto}: coder takes a turn",))
+        assert halted.runs == {auto: "stopped"}
+        assert (quiet.discarded, quiet.killed) == ((), ())
+        assert (await state_of(here_house, auto)).hold is Hold.STOPPED
+
+
+async def halts(house, run):
+    events = [record.event for record in await house.journal.read(run)]
+    return [event for event in events if isinstance(event, Halted)]
 
 
 async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(house):

@@ -153,8 +153,8 @@ def _stands_still(path):
     return path.read_text() == before
 
 
-def test_stop_of_one_task_leaves_the_others(person, mark):
-    """K3: with a name, only that one; it is told how to go on."""
+def test_k4_the_stop_of_one_task_leaves_the_others_and_a_receipt(person, mark):
+    """K3, K4: with a name, only that one; it is told what it did and how to go on."""
     person.agent(
         f"""
         prompt=$(cat)
@@ -167,10 +167,14 @@ def test_stop_of_one_task_leaves_the_others(person, mark):
     process = person.start("run", "something slow", "something quick")
     wait_for(lambda: alive(f"sleep {mark}"), "the slow one")
 
-    person.allstop("stop", "T1")
+    receipt = person.json("stop", "T1")["receipt"]
 
     said = process.communicate(timeout=20)[0]
     assert process.returncode == 3
+    assert [each["label"] for each in receipt["killed"]] == ["board/T1.1"]
+    assert receipt["discarded"] == ["board/T1.1: mine takes a turn"]
+    assert receipt["runs"] == {"board/T1.1": "stopped"}
+    assert "stopped in" in person.allstop("log", "T1")
     assert alive(f"sleep {mark}") == []
     assert person.merged() == ["T2"]
     assert "T1 is stopped: allstop resume T1" in said

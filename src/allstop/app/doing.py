@@ -15,6 +15,7 @@ from allstop.app.remarking import Comment, comment
 from allstop.app.remedies import Clean, clean, raise_limits
 from allstop.app.speaking import asked_of, leave_for, named_in, reply_to, speak
 from allstop.app.stopping import lift
+from allstop.app.stopping_run import stop_run
 from allstop.core import commands as say
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD, AgentName, RunId
@@ -269,11 +270,8 @@ async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
 
 
 async def _stop(station: Station, run: str, by: str) -> Done:
-    thread = rooms.thread_of(RunId(run))
-    if thread is not None:
-        heard = await rooms.stop(station.house, thread, by)
-        return Done(run=run, note=heard.note)
-    return Done(run=run, driven=(await speak(station.house, run, say.Allstop(), by)).driven)
+    stopped = await stop_run(station.house, run, by)
+    return Done(run=run, driven=stopped.driven, note=stopped.note)
 
 
 async def _brake(station: Station, run: str, deed: Brake, by: str) -> Done:

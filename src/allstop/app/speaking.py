@@ -127,9 +127,19 @@ async def speak(house: House, run: str | None, command: Command, by: str = "user
         commanded = Commanded(at=house.clock.now(), command=command, by=by)
         await house.journal.append(Entry(HELM, commanded))
         return Spoken(driven=bool(house.journal.holders()))
-    recorded = await record_of(house, run)
+    name = await open_run(house, run)
+    await say(house.journal, house.clock, name, command, by)
+    return Spoken(driven=root_of(name) in house.journal.holders())
+
+
+async def open_run(house: House, name: str) -> RunId:
+    """The run of that name, or a task's latest.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    recorded = await record_of(house, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if state.closed is not None:
-        raise AllstopError(f"{run} is over: {state.closed.outcome}", f"see `allstop log {run}`")
-    await say(house.journal, house.clock, recorded.run, command, by)
-    return Spoken(driven=root_of(recorded.run) in house.journal.holders())
+        raise AllstopError(f"{name} is over: {state.closed.outcome}", f"see `allstop log {name}`")
+    return recorded.run

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from allstop.app.looking import BoardStatus, Status
     from allstop.core.approvals import Ask
     from allstop.core.commands import Command, Permit
+    from allstop.core.events import Halted
     from allstop.core.views import RunView
 
 _MARKS = {
@@ -109,10 +110,8 @@ def _next(house: House, found: Status) -> str:
 @click.pass_obj
 def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> None:
     """Allstop: everything ends now. With RUN, only that one."""
-    from allstop.core.commands import Allstop
-
     if run_id is not None and not dry_run:
-        _say(context, run_id, Allstop(), "stopped", as_json=as_json)
+        _stop_run(context, run_id, as_json=as_json)
         return
     with context.house() as house:
         if dry_run:
@@ -126,12 +125,7 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         return
     receipt = stopped.receipt
     click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after it was asked for.")
-    for killed in receipt.killed:
-        click.echo(f"  put down   {killed.label}: process {killed.pid} and everything below it")
-    for lost in receipt.discarded:
-        click.echo(f"  discarded  {lost}")
-    for run_, where in receipt.runs.items():
-        click.echo(f"  left as    {run_}: {where}")
+    _show_receipt(receipt)
     for pid in stopped.silent:
         click.echo(f"  ended      process {pid}, which did not answer; nothing it wrote is lost")
     if not (receipt.killed or receipt.discarded or stopped.silent):
@@ -139,6 +133,31 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
     if not stopped.recorded:
         click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
     click.echo("Nothing starts until `allstop resume`.")
+
+
+def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
+    from allstop.app.stopping_run import stop_run
+
+    with context.house() as house:
+        stopped = run(lambda: stop_run(house, run_id, "allstop stop"))
+    if as_json:
+        print_json({"run": run_id, "driven": stopped.driven, "receipt": stopped.receipt})
+        return
+    click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after it was asked for.")
+    _show_receipt(stopped.receipt)
+    if stopped.note:
+        click.echo(f"  {stopped.note}")
+    if not stopped.driven:
+        click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
+
+
+def _show_receipt(receipt: Halted) -> None:
+    for killed in receipt.killed:
+        click.echo(f"  put down   {killed.label}: process {killed.pid} and everything below it")
+    for lost in receipt.discarded:
+        click.echo(f"  discarded  {lost}")
+    for run_, where in receipt.runs.items():
+        click.echo(f"  left as    {run_}: {where}")
 
 
 def _show_dry_run(house: House, *, as_json: bool) -> None:
@@ -210,10 +229,10 @@ def tell(context: Context, run_id: str, text: str, as_json: bool) -> None:
 
     Codex and Claude Code hear it in the middle of a turn; `allstop log RUN` shows when it was told.
     """
-    from allstop.core.commands import Allstop, Say, is_allstop
+    from allstop.core.commands import Say, is_allstop
 
     if is_allstop(text):
-        _say(context, run_id, Allstop(), "stopped", as_json=as_json)
+        _stop_run(context, run_id, as_json=as_json)
     else:
         _say(context, run_id, Say(text=text), "hears it now or at its next turn", as_json=as_json)
 

@@ -11,9 +11,15 @@ const halted = {
   runs: { auto1: 'in a turn' },
 }
 const helm = [
-  { seq: 1, type: 'commanded', event: {} },
-  { seq: 2, type: 'halted', event: halted },
-  { seq: 3, type: 'halted', event: { ...halted, runs: { board: 'at rest' } } },
+  { run: 'helm', seq: 1, type: 'commanded', event: {} },
+  { run: 'helm', seq: 2, type: 'halted', event: halted },
+  { run: 'board', seq: 3, type: 'halted', event: { ...halted, runs: { board: 'at rest' } } },
+  {
+    run: 'board',
+    seq: 4,
+    type: 'halted',
+    event: { ...halted, asked_at: '2026-01-02T12:00:00Z', runs: { board: 'stopped' } },
+  },
 ] as unknown as RecordList['events']
 
 test('a run has the receipts of the stops that met it', () => {
@@ -21,7 +27,7 @@ test('a run has the receipts of the stops that met it', () => {
 
   expect(more).toEqual([])
   expect(stop).toEqual({
-    seq: 2,
+    key: 'helm 2',
     asked_at: '2026-01-01T12:00:00Z',
     took_ms: 41.5,
     by: 'here:1',
@@ -32,6 +38,6 @@ test('a run has the receipts of the stops that met it', () => {
 })
 
 test('a run that is part of another was stopped with it', () => {
-  expect(stopsOf('board/T1.1', helm).map(({ seq }) => seq)).toEqual([3])
+  expect(stopsOf('board/T1.1', helm).map(({ left }) => left)).toEqual(['stopped', 'at rest'])
   expect(stopsOf('board2', helm)).toEqual([])
 })

@@ -1,9 +1,9 @@
-// Receipts of stops, found in the record of what was said to all runs.
+// Receipts of stops, of everything or of one run, found in the records.
 
 import type { RecordList } from './wire'
 
 export interface Stop {
-  seq: number
+  key: string
   asked_at: string
   took_ms: number
   by: string
@@ -23,13 +23,13 @@ interface Halted {
 }
 
 /** The newest first. A run that is part of another was stopped with it. */
-export function stopsOf(run: string, helm: RecordList['events']): Stop[] {
-  return helm
+export function stopsOf(run: string, records: RecordList['events']): Stop[] {
+  return records
     .filter(({ type }) => type === 'halted')
-    .map(({ seq, event }) => ({ seq, halted: event as unknown as Halted }))
+    .map(({ run, seq, event }) => ({ key: `${run} ${seq}`, halted: event as unknown as Halted }))
     .filter(({ halted }) => leftIn(run, halted) !== undefined)
-    .map(({ seq, halted }) => ({
-      seq,
+    .map(({ key, halted }) => ({
+      key,
       asked_at: halted.asked_at,
       took_ms: halted.took_ms,
       by: halted.by,
@@ -37,7 +37,7 @@ export function stopsOf(run: string, helm: RecordList['events']): Stop[] {
       discarded: halted.discarded ?? [],
       left: leftIn(run, halted) ?? '',
     }))
-    .toReversed()
+    .toSorted((a, b) => b.asked_at.localeCompare(a.asked_at))
 }
 
 function leftIn(run: string, { runs = {} }: Halted): string | undefined {

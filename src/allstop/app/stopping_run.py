@@ -1,0 +1,158 @@
+"""Stopping one run and what is below it, with a receipt on its record as Allstop leaves one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.processes.identity import is_alive
+from allstop.adapters.processes.registry import Record, recorded
+from allstop.app import rooms
+from allstop.app.looking import helm_of, record_of
+from allstop.app.speaking import open_run
+from allstop.core import run as runs
+from allstop.core.commands import Allstop
+from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
+from allstop.core.ids import RunId, root_of
+from allstop.core.moves import Failed, FailureKind
+from allstop.core.views import describe, view
+from allstop.engines.saying import say
+from allstop.ports import Entry
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.core.events import Event
+
+ENDS_WITHIN_S = 5.0
+"""How long the receipt waits for whoever drives; what has not ended by then is said in it."""
+
+_LOST = (FailureKind.CANCELLED, FailureKind.DISCARDED)
+
+
+class StoppedRun(Struct, frozen=True, kw_only=True):
+    receipt: Halted
+    driven: bool
+    note: str = ""
+
+
+async def stop_run(house: House, name: str, by: str) -> StoppedRun:
+    """Allstop for one run, a task's latest, or a room.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    thread = rooms.thread_of(RunId(name))
+    run = RunId(name) if thread is not None else await open_run(house, name)
+    note = ""
+
+    async def tell() -> None:
+        nonlocal note
+        if thread is not None:
+            note = (await rooms.stop(house, thread, by)).note
+        else:
+            await say(house.journal, house.clock, run, Allstop(), by)
+
+    receipt = await _stop(house, run, by, tell)
+    return StoppedRun(receipt=receipt, driven=root_of(run) in house.journal.holders(), note=note)
+
+
+async def _stop(house: House, run: RunId, by: str, tell: Callable[[], Awaitable[None]]) -> Halted:
+    """Stop it by `tell`, wait until nothing of it moves, and write down what that did."""
+    asked_at = house.clock.now()
+    trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
+    heads = await house.journal.heads() if house.has_store else []
+    below = [head.run for head in heads if not head.closed]
+    stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
+    with anyio.move_on_after(ENDS_WITHIN_S):
+        await _tell_and_wait(house, stopped, tell)
+    now = house.clock.now()
+    records = {each: await record_of(house, each) for each in stopped}
+    halted = Halted(
+        at=now,
+        asked_at=asked_at,
+        by=by,
+        took_ms=round((now - asked_at).total_seconds() * 1000, 1),
+        killed=tuple(
+            Killed(label=tree.label, pid=tree.root.pid) for tree in trees if not is_alive(tree.root)
+        ),
+        discarded=tuple(
+            f"{each}: {what}"
+            for each, found in records.items()
+            for what in _lost(found.events, asked_at)
+        ),
+        runs={each: await _where(house, each) for each in stopped},
+    )
+    await house.journal.append(Entry(run, halted))
+    return halted
+
+
+def _trees(house: House) -> tuple[Record, ...]:
+    return recorded(house.live) if house.live.exists() else ()
+
+
+def _is_part(run: RunId, of: RunId) -> bool:
+    return run == of or run.startswith(f"{of}/")
+
+
+async def _tell_and_wait(
+    house: House,
+    stopped: list[RunId],
+    tell: Callable[[], Awaitable[None]],
+) -> None:
+    journal = house.journal
+    heard = anyio.Event()
+
+    def ear(run: RunId, seq: int) -> None:
+        heard.set()
+
+    async with anyio.create_task_group() as group:
+        with journal.listen(ear):
+            group.start_soon(journal.attend)
+            await tell()
+            while await _moves(house, stopped):
+                await heard.wait()
+                heard = anyio.Event()
+        group.cancel_scope.cancel()
+
+
+async def _moves(house: House, stopped: list[RunId]) -> bool:
+    """Whether a turn or a check of it is still under way with somebody who drives it."""
+    holders = house.journal.holders()
+    for run in stopped:
+        if root_of(run) in holders and _open(
+            [record.event for record in await house.journal.read(run)]
+        ):
+            return True
+    return False
+
+
+def _open(events: list[Event]) -> bool:
+    started = [event.id for event in events if isinstance(event, MoveStarted)]
+    ended = {event.id for event in events if isinstance(event, MoveEnded)}
+    return bool(started) and started[-1] not in ended
+
+
+def _lost(events: list[Event], since: datetime) -> Iterator[str]:
+    moves = {event.id: event.move for event in events if isinstance(event, MoveStarted)}
+    for event in events:
+        match event:
+            case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
+                at >= since and kind in _LOST
+            ):
+                yield describe(moves[move])
+            case _:
+                pass
+
+
+async def _where(house: House, run: RunId) -> str:
+    """As people see it, in a word or two."""
+    found = await record_of(house, run)
+    state = runs.fold(found.pilot, found.events)
+    driven = root_of(run) in house.journal.holders()
+    now = house.clock.now()
+    seen = view(run, found.pilot, state, helm=await helm_of(house), now=now, driven=driven)
+    return "still ending" if state.open_move and driven else seen.status
