@@ -566,7 +566,7 @@ def test_r17_a_limited_agent_is_waited_for_and_goes_on(person):
 
     assert "claude: rate limited" in person.allstop("status")
     assert person.runs() == {"room:default": "waiting"}
-    wait_for(lambda: talk.out.count("tried again at") == 2, "the next try")
+    wait_for(lambda: talk.out.count("tried again at") >= 2, "the next try")
     talk.ends(130, "Allstop")
     answers = [event for event in talk.events if event["type"] == "agent_response"]
     assert [event["text"] for event in answers] == ["first"]
