@@ -44,15 +44,18 @@ def _bodies(variable: str, values: list[Node], body: Node) -> Iterator[bytes]:
     for value in values:
         if (written := _written(value)) is None:
             return
-        if "*" in written and not all(map(_is_quoted, places)):
+        if "*" in written and not all(map(_is_kept, places)):
             return
         yield _with(body, places, variable, written)
 
 
-def _is_quoted(place: Node) -> bool:
-    """Else a name would be split at its blanks."""
-    parent = place.parent
-    return place.type == "string" or (parent is not None and parent.type == "string")
+def _is_kept(place: Node) -> bool:
+    """As a word of its own in quotes, so that it stays one file; or within words that are told."""
+    if place.type == "string":
+        return True
+    text = place.parent
+    command = text.parent if text is not None and text.type == "string" else None
+    return command is not None and text_of(command).startswith("echo ")
 
 
 def _has(node: Node, kinds: frozenset[str]) -> bool:

@@ -122,4 +122,4 @@ def _is_named_as_code(branch: Words) -> bool:
 def _is_of_code(name: str) -> bool:
     if re.search(r"[*?\[\\]", name):
         return name.rpartition(".")[2] in CODE
-    return not is_secret((name,))
+    return not is_secret((".git", name))  # wherever it is found

@@ -21,7 +21,7 @@ _DIFF = (
     " --no-color-moved --color-moved[=text] --ignore-cr-at-eol --merge-base -c --cc -m -t -r"
 )
 _WALK = (
-    " -NUM -n=num --max-count=num --skip=num --since=text --after=text --until=text --before=text"
+    " -NUM -n=num --max-count=num --not --skip=num --since=text --after=text --until=text --before=text"
     " --author=text --committer=text --grep=text --all-match --invert-grep -i"
     " --regexp-ignore-case -E --extended-regexp -F --fixed-strings -P --perl-regexp --merges"
     " --no-merges --first-parent --all --branches[=text] --tags[=text] --remotes[=text]"
@@ -183,6 +183,8 @@ def _hunts(name: str, given: Taken, where: Where) -> str:
     """Like other searches, where it shows more than what is tracked now."""
     if name == "grep":
         return hunts("git grep", given, where)
+    if given.has("--no-index") and any("." not in each[1:] for each in given.operands):
+        return "a folder may hold secrets; name files"
     wanted = given.values("-S", "-G") if given.has("-p", "-u", "--patch") else []
     return "it would show secrets of the past" if any(map(is_hunting, wanted)) else ""
 

@@ -112,14 +112,16 @@ def _awk(value: str, where: Where) -> str:
     return f"{value} can do more than print: {why}" if why else ""
 
 
-_JQ_MORE = re.compile(r"\b(?:env|ENV|import|include|input_filename|modulemeta)\b|\$__")
+_JQ_MORE = re.compile(
+    r"(?<![.\w])(?:env|import|include|input_filename|modulemeta|get_search_list)\b|\bENV\b|\$__"
+)
 
 
 def _jq(value: str, where: Where) -> str:
     return f"{value} reads more than its input" if _JQ_MORE.search(value) else ""
 
 
-_YQ_MORE = re.compile(r"\b(?:env\w*|strenv|load\w*|eval|filename|split_doc|from_file)\b|\$")
+_YQ_MORE = re.compile(r"(?<![.\w])(?:env\w*|strenv|load\w*|eval|filename|split_doc|from_file)\b|\$")
 
 
 def _yq(value: str, where: Where) -> str:

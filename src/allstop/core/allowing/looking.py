@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from allstop.core.allowing.finding import Fed, find, names_code
-from allstop.core.allowing.options import Shape, misfit, taken
+from allstop.core.allowing.options import Shape, Taken, misfit, taken
 from allstop.core.allowing.places import Where
 from allstop.core.allowing.programs import PROGRAMS, SUBCOMMANDS
 from allstop.core.allowing.scripts import CHECKS
@@ -60,9 +60,18 @@ def _is_help(name: str, topic: Words) -> bool:
 
 
 def _hunting(shape: Shape, words: Words, where: Where) -> str:
-    if words[0] not in SEARCHES:
+    if words[0] in SEARCHES:
+        return hunts(words[0], taken(shape, words[1:], where), where)
+    return _shows_folders(taken(shape, words[1:], where), where) if words[0] == "diff" else ""
+
+
+def _shows_folders(given: Taken, where: Where) -> str:
+    """Of diff: a file that is only in one of two folders would be shown from end to end."""
+    if not given.has("-r", "--recursive") or given.has("-q", "--brief"):
         return ""
-    return hunts(words[0], taken(shape, words[1:], where), where)
+    at_root = any(() in (where.leads(path) or ()) for path in given.operands)
+    is_new = given.has("-N", "--new-file")
+    return "it would show files that may hold secrets; -q names them" if at_root or is_new else ""
 
 
 def untimed(words: Words) -> Words:
@@ -108,6 +117,7 @@ def loose(command: Simple) -> str:
 
 
 _LISTERS = set_of("find fd fdfind ls")
+_NAMES_ONLY = re.compile("-[a-zA-Z0]*l[a-zA-Z0]*|--files|--files-with-matches")
 _FILTERS = set_of("head tail sort uniq grep")
 _XARGS = Shape(
     options="-0 --null -r --no-run-if-empty -n=num -P=num -L=num --max-args=num --max-procs=num"
@@ -124,7 +134,7 @@ def xargs(words: Words, before: tuple[Words, ...], where: Where) -> str:
     if not source:
         return "nobody knows where its arguments come from"
     fed = Fed(words=(*program, "{}"), most=3, before=source[1:])
-    is_found = is_whole and source[0] == "find" and source[-1] == "-print0"
+    is_found = is_whole and source[0] == "find" and source[-1] == "-print0" and source is before[-1]
     if program[0] not in _DEAF and not (is_found and program[0] in _DISCREET):
         return f"{program[0]}: a file's name could be an option"
     if is_found:
@@ -145,8 +155,14 @@ def _source(before: tuple[Words, ...]) -> Words:
     for words in reversed(before):
         if words[0] in _LISTERS or words[:2] in {("git", "ls-files"), ("git", "diff")}:
             return words
-        if words[0] in SEARCHES and {"-l", "-rl", "-rln", "-ln", "--files"}.intersection(words):
+        if words[0] in SEARCHES and any(_NAMES_ONLY.fullmatch(word) for word in words):
             return words
-        if words[0] not in _FILTERS:
+        if words[0] not in _FILTERS or not _only_filters(words):
             return ()
     return ()
+
+
+def _only_filters(words: Words) -> bool:
+    """Reads what comes through the pipe, no file."""
+    nowhere = Where(root="/")
+    return len(taken(PROGRAMS[words[0]], words[1:], nowhere).operands) <= (words[0] in GREPS)

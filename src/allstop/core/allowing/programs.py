@@ -346,6 +346,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
             operands="GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOFLAGS|GOVERSION|GOCACHE|GOMODCACHE", least=1
         ),
     },
+    "rustc": {"--print": Shape(operands="sysroot|cfg|target-list", least=1)},
     "rustup": {"show": Shape(operands=""), "toolchain": Shape(operands="list", least=1)},
     "poetry": {"show": Shape(options="--tree -t", operands="name*")},
 }

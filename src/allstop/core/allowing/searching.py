@@ -17,12 +17,11 @@ _NAMES_ONLY = set_of(
 )
 _HUNTED = re.compile(
     r"(?i)secret|token|passw|passphrase|credential|key|private|begin|akia|ghp_|github_pat|sk-|xox[bp]"
-    r"|bearer|auth|database_url|dsn|_pass|_pwd|connection.?string|://"
+    r"|bearer|auth|database_url|dsn|_pass|_pwd|connection.?string|://|ssh-|eyj"
 )
-_SHOWN = CODE | set_of(
-    "cargo cfg csharp gradle ini json kotlin lock lua markdown python ruby rust svelte toml txt xml yaml yml"
-)
-_UNSURE = re.compile(r"\([^()]*\)(?:[?*]|\{0)|\[[^\]]*\]|\\.|[?*+]|\{[0-9,]*\}")
+_SHOWN = CODE | set_of("csharp gradle kotlin lock markdown python ruby rust")
+_SETTINGS = set_of("config conf configs etc settings deploy deployment infra env envs environments")
+_UNSURE = re.compile(r"\(\?[a-zA-Z-]*[:)]?|\([^()]*\)(?:[?*]|\{0)|\[[^\]]*\]|\\.|[?*+]|\{[0-9,]*\}")
 
 
 def reveals(taken: Taken) -> bool:
@@ -32,19 +31,29 @@ def reveals(taken: Taken) -> bool:
 
 def hunts(name: str, taken: Taken, where: Where) -> str:
     """Why this search asks for a person; nothing if it may be made."""
-    patterned = taken.has("-e", "-f", "--regexp", "--file", "--files", "--type-list")
+    if not reveals(taken) or not _is_deep(name, taken) or _is_narrowed(taken):
+        return ""
+    patterned = taken.has("-e", "-f", "--regexp", "--file")
     paths = taken.operands if patterned else taken.operands[1:]
-    at_root = not paths or any(() in (where.leads(path) or ()) for path in paths)
-    if not at_root or not _reaches_hidden(name, taken) or not reveals(taken):
-        return ""
-    if _is_narrowed(taken) or not any(is_hunting(each) for each in _patterns(taken)):
-        return ""
-    return "it would show secrets in hidden files; name a folder, or kinds of files"
+    folders = [end for path in paths or (".",) for end in where.leads(path) or ()]
+    folders = [end for end in folders if not end or "." not in end[-1][1:]]
+    patterns = _patterns(taken)
+    if folders and any(_is_anything(each) for each in patterns):
+        return "it would show whole files, whatever is in them; name them"
+    unguarded = any(not end or _SETTINGS.intersection(end) for end in folders)
+    if unguarded and _reaches_hidden(name, taken) and any(map(is_hunting, patterns)):
+        return "it would show secrets in hidden files; name a folder, or kinds of files"
+    return ""
+
+
+def _is_deep(name: str, taken: Taken) -> bool:
+    recursive = ("-r", "-R", "--recursive", "--dereference-recursive")
+    return name not in GREPS or taken.has(*recursive)
 
 
 def _reaches_hidden(name: str, taken: Taken) -> bool:
     if name in GREPS:
-        return taken.has("-r", "-R", "--recursive", "--dereference-recursive")
+        return True
     if name == "git grep":
         return taken.has("--no-index", "--untracked")
     unrestricted = len(taken.values("-u", "--unrestricted"))
@@ -56,19 +65,42 @@ def _is_narrowed(taken: Taken) -> bool:
     globs = taken.values("--include", "-g", "--glob", "--iglob")
     kinds = [each.rpartition(".")[2].strip("{}") for each in globs if not each.startswith("!")]
     kinds += taken.values("-t", "--type")
-    return bool(kinds) and _SHOWN.issuperset(kind for each in kinds for kind in each.split(","))
+    return (
+        bool(kinds)
+        and not taken.has("--type-add")
+        and _SHOWN.issuperset(kind for each in kinds for kind in each.split(","))
+    )
 
 
 def _patterns(taken: Taken) -> list[str]:
     """What is looked for; an empty one stands for everything, and for what nobody knows."""
-    if taken.has("-f", "--file", "-v", "--invert-match"):
+    if taken.has("-f", "--file", "-v", "--invert-match", "--passthru") or _is_wide(taken):
         return [""]
     return taken.values("-e", "--regexp") or list(taken.operands[:1])
 
 
+def _is_wide(taken: Taken) -> bool:
+    """Whether so many lines around a match are shown that it hardly matters what matched."""
+    around = ("-A", "-B", "-C", "--after-context", "--before-context", "--context")
+    return any(
+        len(value) > 2 or int(value) > 50 for value in taken.values(*around) if value.isdigit()
+    )
+
+
 def is_hunting(pattern: str) -> bool:
-    if _HUNTED.search(pattern):
-        return True
+    return bool(_HUNTED.search(pattern)) or _is_broad(pattern)
+
+
+def _is_broad(pattern: str) -> bool:
+    """Whether one of its branches says hardly anything about what it matches."""
     return any(
         not re.search(r"\w{3}", _UNSURE.sub(" ", each)) for each in re.split(r"\\?\|", pattern)
+    )
+
+
+def _is_anything(pattern: str) -> bool:
+    """Whether nearly every line fits; a mark that is escaped is itself."""
+    return any(
+        not re.search(r"\w|[^\w\s.^$()]{2}", _UNSURE.sub(" ", re.sub(r"\\[^\w\s]", "%", each)))
+        for each in re.split(r"\\?\|", pattern)
     )

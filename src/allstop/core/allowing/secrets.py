@@ -22,7 +22,7 @@ _KNOWN = _patterns(
     " google-services.json *service*account*.json *.tfstate* *.tfvars *.tfvars.json"
     " id_rsa* id_dsa* id_ed25519* id_ecdsa* *.pem *.key *.p8 *.p12 *.pfx *.kdb *.kdbx *.jks"
     " *.keystore *.keytab *.ppk *.ovpn *.gpg *.asc *.age *.mobileprovision cookies.txt *.sqlite-wal"
-    " shadow .*_history .lesshst .viminfo"
+    " .m2 .gem .composer .subversion shadow .*_history .lesshst .viminfo"
 )
 _OPEN = _patterns(".env.example .env.sample .env.template .env.dist .env*.example *.pub")
 _OF_GIT = frozenset({"config", "config.worktree", "credentials"})
