@@ -59,8 +59,8 @@ def test_k18_no_path_leads_out_by_steps(steps):
 @pytest.mark.parametrize(
     ("command", "decision"),
     [
-        ("grep -rn5 x src", ASK),
-        ("grep -rnA5 x src", ALLOW),
+        ("grep -rn5 xyz src", ASK),
+        ("grep -rnA5 xyz src", ALLOW),
         ("grep -A -5 x src", ALLOW),
         ("grep -e --pre x", ASK),
         ("head -20 a", ALLOW),

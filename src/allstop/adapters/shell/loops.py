@@ -42,7 +42,7 @@ def _bodies(variable: str, values: list[Node], body: Node) -> Iterator[bytes]:
         return
     places = list(_uses(body, variable))
     for value in values:
-        if (written := _written(value)) is None:
+        if (written := _written(value)) is None or len(written) * len(places) > LONGEST_BYTES:
             return
         if "*" in written and not all(map(_is_kept, places)):
             return

@@ -95,7 +95,9 @@ _SED_CHANGE = "|".join(
     rf"s{mark}{_regex(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpI0-9]*"
     for mark in ("/", "#", ",", "@", ":", r"\|")
 )
-_SED_ONE = rf" *{_SED_RANGE} *(?:[pdqPDnNhHgGx=]|{_SED_CHANGE}|\{{ *[pdq=] *;? *\}}) *"
+_SED_ONE = (
+    rf" *{_SED_RANGE} *(?:[pdqPDnNhHgGx=]|{_SED_CHANGE}|\{{ *[pdqnN=] *(?:; *[pdqnN=] *)*;? *\}}) *"
+)
 _SED = re.compile(rf"{_SED_ONE}(?:[;\n]{_SED_ONE})*;?")
 
 

@@ -343,7 +343,8 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
     "go": {
         "version": Shape(operands=""),
         "env": Shape(
-            operands="GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOFLAGS|GOVERSION|GOCACHE|GOMODCACHE", least=1
+            operands="GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOFLAGS|GOVERSION|GOCACHE|GOMODCACHE*",
+            least=1,
         ),
     },
     "rustc": {"--print": Shape(operands="sysroot|cfg|target-list", least=1)},

@@ -17,11 +17,15 @@ _NAMES_ONLY = set_of(
 )
 _HUNTED = re.compile(
     r"(?i)secret|token|passw|passphrase|credential|key|private|begin|akia|ghp_|github_pat|sk-|xox[bp]"
-    r"|bearer|auth|database_url|dsn|_pass|_pwd|connection.?string|://|ssh-|eyj"
+    r"|bearer|auth|database_url|dsn|pass|pwd|connection.?string|://|ssh-|eyj"
 )
 _SHOWN = CODE | set_of("csharp gradle kotlin lock markdown python ruby rust")
 _SETTINGS = set_of("config conf configs etc settings deploy deployment infra env envs environments")
-_UNSURE = re.compile(r"\(\?[a-zA-Z-]*[:)]?|\([^()]*\)(?:[?*]|\{0)|\[[^\]]*\]|\\.|[?*+]|\{[0-9,]*\}")
+_UNSURE = re.compile(
+    r"\(\?[a-zA-Z-]*[:)]?|\\[pP]\{[^}]*\}|\([^()]*\)(?:[?*]|\{0)|\[[^\]]*\]|(?:\\.|[^\\])(?:[?*]|\{0?,)"
+    r"|\\\w|[?*+.^$()]|\{[0-9,]*\}"
+)
+"""What a match may have or not have, or what fits many characters."""
 
 
 def reveals(taken: Taken) -> bool:
@@ -92,15 +96,17 @@ def is_hunting(pattern: str) -> bool:
 
 
 def _is_broad(pattern: str) -> bool:
-    """Whether one of its branches says hardly anything about what it matches."""
-    return any(
-        not re.search(r"\w{3}", _UNSURE.sub(" ", each)) for each in re.split(r"\\?\|", pattern)
-    )
+    """Whether one of its branches has no word that says what it matches."""
+    return any(not re.search(r"\w{3}", branch) for branch in _branches(pattern))
 
 
 def _is_anything(pattern: str) -> bool:
-    """Whether nearly every line fits; a mark that is escaped is itself."""
-    return any(
-        not re.search(r"\w|[^\w\s.^$()]{2}", _UNSURE.sub(" ", re.sub(r"\\[^\w\s]", "%", each)))
-        for each in re.split(r"\\?\|", pattern)
-    )
+    """Whether nearly every line fits one of its branches."""
+    return any(len(re.findall(r"\S", branch)) < 2 for branch in _branches(pattern))
+
+
+def _branches(pattern: str) -> list[str]:
+    """What each has to have; a mark that is escaped is itself."""
+    return [
+        _UNSURE.sub(" ", re.sub(r"\\[^\w\s]", "%", each)) for each in re.split(r"\\?\|", pattern)
+    ]
