@@ -166,6 +166,18 @@ SCENARIOS: Mapping[str, Scenario] = {
 }
 
 
+def some_day(chance: Random) -> Limits:
+    """What all runs may use in a day; half of the days have no limit."""
+    if chance.random() < 0.5:
+        return Limits()
+    return Limits(
+        turns=chance.choice([None, 3, 12, 40]),
+        tokens=chance.choice([None, 300, 1000, 3000]),
+        time_s=chance.choice([None, None, None, 300.0]),
+        at_limit=chance.choice([AtLimit.PAUSE, AtLimit.PAUSE, AtLimit.STOP]),
+    )
+
+
 def some_limits(chance: Random) -> Limits:
     """Limits that may be reached; what a parent may use, its children share."""
     if chance.random() < 0.5:

@@ -145,13 +145,8 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
         attempt_s=600.0,
         stuck_after=2,
         backoff=Backoff(first_s=0.5, factor=3.0, jitter=0.0, retries=5),
-        limits=Limits(
-            turns=20,
-            tokens=1000,
-            cost_microusd=2_500_000,
-            time_s=120.0,
-            at_limit=AtLimit.STOP,
-        ),
+        limits=Limits(turns=20, cost_microusd=5_000_000, at_limit=AtLimit.STOP),
+        task_limits=Limits(turns=30, tokens=1000, cost_microusd=2_500_000, time_s=120.0),
     )
 
 

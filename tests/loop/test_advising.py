@@ -7,6 +7,7 @@ import pytest
 
 from allstop.core.advice import advice_schema
 from allstop.core.approvals import Ask, Option, Question
+from allstop.core.brakes import Limits
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, MoveEnded, Noted
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
@@ -127,3 +128,46 @@ async def test_f12_the_answer_is_on_record_and_paid_for():
     assert note.text == "Which colour? → Blue (chief, confidence 0.8: it said so)"
     (ended,) = [e for e in events if isinstance(e, MoveEnded)]
     assert ended.result.usage == Usage(input=1, output=7)
+
+
+async def test_k5_advice_never_uses_more_than_was_reserved_for_it():
+    """K5: with a cap, a turn and its advice reserve as much again; then a person is asked."""
+    world = World()
+    world.agents["coder"] = Insistent()
+    chief = world.agent("chief", then=lambda turn: advice(0.9, "Blue"), tokens=30)
+    async with world.running() as engine:
+        await engine.open("r", "auto", spec(max_tokens=100), limits=Limits(tokens=200))
+        await engine.rested("r")
+    (used,) = [e.result.usage for e in await world.events("r") if isinstance(e, MoveEnded)]
+
+    assert [turn.max_tokens for turn in chief.heard] == [100, 70, 40, 10]
+    assert used.tokens == 100 + 1
+
+
+class Insistent(Asker):
+    """Asks five times."""
+
+    async def take_turn(self, turn, watch):
+        for _ in range(4):
+            await watch.ask(self.ask)
+        return await super().take_turn(turn, watch)
+
+
+async def test_k5_what_advice_used_counts_although_the_turn_was_cut():
+    world = World()
+    world.agents["coder"] = Sleepless()
+    world.agent("chief", advice(0.9, "Blue"), tokens=30)
+    async with world.running() as engine:
+        await engine.open("r", "auto", spec())
+        await anyio.sleep(30)
+        await engine.allstop()
+
+        assert engine.state("r").tally.tokens == 30
+
+
+class Sleepless(Asker):
+    """Asks, and never comes back."""
+
+    async def take_turn(self, turn, watch):
+        await watch.ask(self.ask)
+        await anyio.sleep_forever()

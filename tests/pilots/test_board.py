@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.brakes import Tally
+from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
     Approve,
     Assign,
@@ -18,6 +18,7 @@ from allstop.core.commands import (
     SetMode,
     Skip,
 )
+from allstop.core.events import ChildClosed
 from allstop.core.moves import Outcome, Spawn, Wait
 from allstop.core.specs import BoardSpec, Mode, TaskSpec
 from allstop.core.tasks import Attempt, NewTask, Status
@@ -444,3 +445,20 @@ def test_b3_the_next_is_chosen_when_a_slot_is_free_and_not_before():
     move = board.next()
     assert not isinstance(move, Spawn)
     assert board.ends("a.1", Outcome.BLOCKED) == ["hot.1"]
+
+
+def test_k5_all_attempts_at_a_task_share_its_budget():
+    """K5: a task's budget is no run's: who tries again has what is left of it."""
+    limits = {"tokens": 100, "at_limit": "pause"}
+    flight = BoardFlight(limits={**limits, "turns": 9}, task_limits={**limits, "tokens": 150})
+    flight.add("a")
+    first = flight.spawned[-1].limits
+    tally = Tally(turns=3, input=80)
+    flight._write(
+        ChildClosed(at=flight.now, ref="a.1", run="board/a.1", outcome=Outcome.CRASHED, tally=tally)
+    )
+    flight.wait(3600).tell(Retry(task="a"))
+
+    assert first == Limits(turns=9, tokens=100, at_limit=AtLimit.PAUSE)
+    assert flight.spawned[-1].ref == "a.2"
+    assert flight.spawned[-1].limits == Limits(turns=9, tokens=70, at_limit=AtLimit.PAUSE)

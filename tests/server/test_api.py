@@ -267,3 +267,23 @@ def test_no_answer_names_a_place_on_this_machine(still_room):
         if "{" not in route.path:
             text = json.dumps(still_room.read(route.path))
             assert str(still_room.person.home) not in text, route.path
+
+
+def test_k6_a_day_that_is_used_up_goes_on_once_more_is_allowed(room):
+    """K6: in the settings of the running control room, or for today."""
+    file = room.person.repository / "allstop.toml"
+    file.write_text(file.read_text() + "\n[budget.day]\nturns = 1\n")
+    room.person.commit()
+    wait_for(lambda: room.read("/day")["max_turns"] == 1, "the limit is in force")
+    first = room.post("/runs", TASK).json["run"]
+    _task(room, first, "done")
+    room.post("/runs", TASK)
+    wait_for(lambda: room.read("/inbox")["waiting"], "somebody waits")
+    waiting = room.read("/inbox")["waiting"]
+    raised = room.post("/day", {"turns": 2}).json
+
+    assert [each["kind"] for each in waiting] == ["limit"]
+    assert "today: turns 1 + 1 of 1" in waiting[0]["text"]
+    assert (raised["turns"], raised["max_turns"]) == (1, 2)
+    wait_for(lambda: room.read("/day")["turns"] == 2, "it has gone on")
+    assert room.post("/day", {}).status == 400

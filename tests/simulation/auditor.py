@@ -1,10 +1,14 @@
 """Looks at every write as it happens, and says what may never be."""
 
+from datetime import UTC
+
 import anyio
 
 from allstop.core import helm as helms
 from allstop.core import run as runs
+from allstop.core.brakes import Limits
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit
+from allstop.core.day import day_of
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -49,7 +53,18 @@ class Auditor:
         self._braked_at = {HELM: 0.0}  # the last change of what holds a run, or all
         self._started_at = {}
         self._written_at = {}
+        self._turns = {}  # every turn: when it began, and what it used or has reserved
+        self._day, self._zone = Limits(), UTC
         self._questions = {}  # of each run, by name: what was answered since it was asked
+
+    def watch_days(self, limits, zone):
+        self._day, self._zone = limits, zone
+
+    def day_limits(self, now):
+        """What a person said on this day, or else what was set."""
+        grant = self.helm.grant
+        is_todays = grant is not None and day_of(now, self._zone).has(grant.at)
+        return grant.limits if is_todays else self._day
 
     def __call__(self, entries):
         for number, entry in enumerate(entries):
@@ -110,7 +125,7 @@ class Auditor:
         """Whoever drove it is gone: if a turn was under way, nobody knows what it used."""
         move = self.states[run].open_move
         if move is not None and isinstance(move.move, TakeTurn):
-            self._came_back[run] = (0, move.move.max_tokens)
+            self._came_back[run] = (0, move.move.most_tokens)
 
     def was_answered(self, run, ask, allowed):
         """An agent was told whether it may do what it asked."""
@@ -129,7 +144,7 @@ class Auditor:
         ]
 
     def _may_come_to(self, run, turn):
-        turns, tokens = self._came_back.get(run, (1, turn.max_tokens))
+        turns, tokens = self._came_back.get(run, (1, turn.most_tokens))
         return (0 if self.is_cut(run) else turns, tokens)
 
     # --- folding ---
@@ -209,6 +224,7 @@ class Auditor:
         rule(event.id == state.moves + 1, "moves are numbered", run)
         if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):
             self._fits_every_budget(run, event.move)
+            self._fits_the_day(run, event)
 
     def _fits_every_budget(self, run, move):
         name = run
@@ -216,7 +232,7 @@ class Auditor:
             limits = self.states[name].limits
             under_way = self.in_flight(name)
             if limits.tokens is not None and self.states[name].closed is None:
-                reserved = sum(tokens for _, tokens in under_way) + move.max_tokens
+                reserved = sum(tokens for _, tokens in under_way) + move.most_tokens
                 used = self.total(name, "tokens")
                 rule(used + reserved <= limits.tokens, "tokens fit", run, name, used, reserved)
             if limits.turns is not None and self.states[name].closed is None:
@@ -224,7 +240,21 @@ class Auditor:
                 rule(used <= limits.turns, "turns fit", run, name, used)
             name = name.rpartition("/")[0]
 
+    def _fits_the_day(self, run, event):
+        """By the order of the journal alone: each turn counts for the day on which it began."""
+        limits, day = self.day_limits(event.at), day_of(event.at, self._zone)
+        used = [amount for at, amount in self._turns.values() if day.has(at)]
+        tokens = sum(tokens for _, tokens in used) + event.move.most_tokens
+        turns = sum(turns for turns, _ in used) + 1
+        rule(limits.tokens is None or tokens <= limits.tokens, "tokens fit the day", run, tokens)
+        rule(limits.turns is None or turns <= limits.turns, "turns fit the day", run, turns)
+        self._turns[run, event.id] = (event.at, (1, event.move.most_tokens))
+
     def _may_end(self, run, state, event):
+        if (run, event.id) in self._turns:
+            at, _ = self._turns[run, event.id]
+            turns = int(isinstance(event.result, TurnDone))
+            self._turns[run, event.id] = (at, (turns, event.result.usage.tokens))
         rule(state.open_move is not None, "an end has a start", run)
         rule(state.open_move.id == event.id, "an end belongs to the move that is open", run)
         failed = isinstance(event.result, Failed)

@@ -17,7 +17,7 @@ from allstop.core.commands import (
 from allstop.core.events import MoveStarted
 from allstop.core.helm import Hold
 from allstop.core.moves import Outcome, Spawn, Wait
-from allstop.core.run import choose
+from allstop.core.run import outlook
 from allstop.core.specs import Mode
 from allstop.core.tasks import OVER, STALLED, Status
 from allstop.pilots.board import BoardPilot
@@ -129,7 +129,7 @@ def check_at_rest(run, state, now):
     may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
     has_room = pilot.board.count(Status.ACTIVE) < pilot.spec.slots
     ready = by_chance.ready(pilot.board)
-    move = choose(PILOT, state, now)
+    move = outlook(PILOT, state, now)
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked
     rule(not left, "no slot is idle while a task is ready", run, ready)

@@ -103,6 +103,7 @@ class Port:
         self.claim = disk.claim
         self.holders = disk.holders
         self.heads = disk.heads
+        self.last_place = disk.last_place
 
     async def append(self, *entries, expect=None, write=None):
         await self._faults.delay()
@@ -115,6 +116,12 @@ class Port:
 
     async def read(self, run, after=0, most=None):
         found = await self._disk.read(run, after, most)
+        await self._faults.delay()
+        self._must_live()
+        return found
+
+    async def written(self, after, most):
+        found = await self._disk.written(after, most)
         await self._faults.delay()
         self._must_live()
         return found

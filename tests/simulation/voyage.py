@@ -6,12 +6,14 @@ python tests/simulation/voyage.py 42     runs seed 42 and tells what happens
 import functools
 import sys
 from contextlib import suppress
+from datetime import timedelta, timezone
 from random import Random
 
 import anyio
 from msgspec.structs import replace
 
 from allstop.core import run as runs
+from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.commands import (
     Abort,
@@ -33,10 +35,11 @@ from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.receipts import differences
 from allstop.engines.local import HALT_S, LocalEngine, say
+from allstop.loop.days import Days
 from allstop.loop.hands import Hands
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.clock import LoopClock
-from scenarios import SCENARIOS, some_limits, some_session
+from scenarios import SCENARIOS, some_day, some_limits, some_session
 from simulation import boards
 from simulation.auditor import GRACE_S, Auditor, rule
 from simulation.crew import (
@@ -89,6 +92,7 @@ class Process:
             launcher=self.launcher,
             name=name,
             slots=slots,
+            days=Days(self.port, voyage.day, voyage.zone),
         )
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
@@ -147,6 +151,10 @@ class Voyage:
         self.reflexes = self.chance_of("reflexes")
         self.faults = Faults(self.chance_of("faults"))
         self.repository = Repository(self.chance_of("repository"), self.auditor)
+        chance = self.chance_of("day")
+        self.day = some_day(chance)
+        self.zone = timezone(-timedelta(seconds=chance.choice([60, 600, 3600, 36_000])))
+        self.auditor.watch_days(self.day, self.zone)
         self.processes = []
         self._folds = {}
         self.opened = 0
@@ -292,6 +300,10 @@ class Voyage:
         if run is not None:
             await self._command(run, Raise(limits=higher(self.auditor.states[run].limits)))
 
+    async def _raise_the_day(self):
+        limits = self.auditor.day_limits(CLOCK.now())
+        await self._command(HELM, Raise(limits=higher(limits)))
+
     async def _permit(self):
         for run in self.auditor.open_runs():
             for ask in self.auditor.states[run].asks:
@@ -345,6 +357,7 @@ class Voyage:
         *[_open_run] * 3,
         _abort,
         _raise_limits,
+        _raise_the_day,
         _allstop,
         _kill_process,
         _kill_process,
@@ -379,7 +392,7 @@ class Voyage:
                     self._is_cut_in_time(run)
                     self._has_a_parent_in_time(run)
                     self._is_frozen_in_time(run, process)
-            for root in engine._claims:
+            for root in engine._claims._held:
                 rule(root in self.disk.runs(), "what is held is there", root)
 
     def _knows_what_is_written(self, run, drive):
@@ -411,7 +424,7 @@ class Voyage:
 
     def _has_reserved_what_is_under_way(self, run, engine):
         below = [
-            berth.drive._reserved
+            berth.drive._funds._reserved
             for other, berth in engine._berths.items()
             if other == run or other.startswith(f"{run}/")
         ]
@@ -443,6 +456,7 @@ class Voyage:
         for _ in range(CALM_ROUNDS):
             self.faults.heal()
             await self._command(HELM, Resume())
+            await self._command(HELM, Raise(limits=Limits()))
             for run in self.auditor.open_runs():
                 await self._answer_everything(run)
             await anyio.sleep(7200)
@@ -478,7 +492,7 @@ class Voyage:
                 boards.check_history(run, events, self.auditor.states, self.repository)
         for process in self.processes:
             engine = process.engine
-            rule(not engine._berths and not engine._claims, "nothing is held on to")
+            rule(not engine._berths and not engine._claims._held, "nothing is held on to")
             for run in self.disk.runs():
                 rule(engine.purse.account(run).reserved == NOTHING, "all is settled", run)
 

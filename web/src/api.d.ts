@@ -38,6 +38,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/day": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What all runs have used today, and what they may use. */
+        get: operations["get_day"];
+        put?: never;
+        /** Allow all runs more, until midnight. */
+        post: operations["post_day"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -904,6 +922,27 @@ export interface components {
             repository: string;
             hold: string;
             settings_problem: string;
+        };
+        /**
+         * Today
+         * @description A turn counts for the day on which it began; minutes count from the first turn on.
+         */
+        Today: {
+            begins_at: string;
+            ends_at: string;
+            turns: number;
+            tokens: number;
+            cost_usd: number;
+            minutes: number;
+            reserved_tokens: number;
+            reserved_usd: number;
+            max_turns: number | null;
+            max_tokens: number | null;
+            max_usd: number | null;
+            max_minutes: number | null;
+            near: string;
+            at_limit: string;
+            holds: string;
         };
         /** RunList */
         RunList: {
@@ -2148,6 +2187,20 @@ export interface components {
             by: string;
         };
         /**
+         * More
+         * @description Limits for the rest of the day; what is not given stays as it is.
+         */
+        More: {
+            /** @default null */
+            turns: number | null;
+            /** @default null */
+            tokens: number | null;
+            /** @default null */
+            cost_usd: number | null;
+            /** @default null */
+            minutes: number | null;
+        };
+        /**
          * SettingOrder
          * @description One setting of the checkout's allstop.toml.
          */
@@ -2226,6 +2279,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HoldView"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_day: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Today"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    post_day: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["More"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Today"];
                 };
             };
             /** @description What is wrong, and what helps. */

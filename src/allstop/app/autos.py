@@ -118,7 +118,7 @@ async def beginning(
         approvals=approvals,
         attended=attended,
     )
-    title, limits = goal.splitlines()[0][:80], equipping.attempt_limits(house)
+    title, limits = goal.splitlines()[0][:80], equipping.thread_limits(house)
 
     def open_(engine: LocalEngine) -> Awaitable[bool]:
         terms, asks = msgspec.to_builtins(spec), rules(house, approvals)

@@ -17,6 +17,7 @@ from allstop.app.looking import record_of
 from allstop.app.work import Workshop, workshop
 from allstop.core import hooks
 from allstop.core import run as runs
+from allstop.core.allotting import limits_of_attempt
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Command, Equip, Raise, Resume, Retry
 from allstop.core.errors import AllstopError
@@ -107,9 +108,12 @@ async def equip(
         merging = child_of(BOARD, told.state.merging)
         await say(house.journal, house.clock, merging, Retry(), "allstop run")
     for run, child in children.items():  # what waits at a limit goes on under those of now
-        is_other = child.opened.kind == "task" and (child.broke or child.limits != spec.limits)
-        if is_other and spec.count != 0:  # to merge something is no leave to spend more
-            raised = Raise(limits=spec.limits)
+        if child.opened.kind != "task" or spec.count == 0:  # a merge is no leave to spend more
+            continue
+        task = told.state.board[told.state.refs[child.opened.ref]]
+        limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
+        if child.broke or child.limits != limits:
+            raised = Raise(limits=limits)
             await say(house.journal, house.clock, run, raised, "allstop run")
     return told
 
@@ -168,6 +172,8 @@ async def hooks_at_hand(
 def _trouble(live: Live, show: Callable[[str], None]) -> None:
     if live.kind == "trouble":
         show(live.text)
+    elif live.kind in ("budget", "near"):
+        show(f"nearly at a limit: {live.text}")
 
 
 async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> None:

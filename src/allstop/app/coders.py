@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
+from allstop.app.tariffs import tariff
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
-    from allstop.adapters.agents.prices import Tariff
     from allstop.app.house import House
 
 INSTALL = "npm install -g @openai/codex"
@@ -44,7 +44,9 @@ def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> 
         name=name,
         launcher=launcher,
         clock=house.clock,
-        tariff=lambda model: _tariff(house, model, free=login or settings.flat_rate),
+        tariff=lambda model: tariff(
+            house, settings.driver, model, free=login or settings.flat_rate
+        ),
     )
 
 
@@ -67,17 +69,3 @@ def where_codex(house: House, name: str, settings: Agent) -> str:
         return f"{program}, logged in; the agent can read that token"
     key_for(house, name, settings)
     return f"{program}, {variable} is set" if (variable := key_name(settings)) else program
-
-
-def _tariff(house: House, model: str, *, free: bool) -> Tariff:
-    from allstop.adapters.agents.prices import OwnPrice, Tariff
-
-    own = None
-    if (given := house.settings.prices.get(model)) is not None:
-        own = OwnPrice(
-            input_mtok=given.input_mtok,
-            output_mtok=given.output_mtok,
-            cache_read_mtok=given.cache_read_mtok,
-            cache_write_mtok=given.cache_write_mtok,
-        )
-    return Tariff(model, provider="openai", own=own, free=free)

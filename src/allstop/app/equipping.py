@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from allstop.app import crew, tellers, work
-from allstop.core.brakes import AtLimit, Limits
+from allstop.app import crew, limits, tellers, work
+from allstop.app.token_caps import budgets_hold
+from allstop.core.allotting import tighter
+from allstop.core.brakes import Limits, has_sums
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import Protection
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from allstop.settings.model import Agent
 
 VERIFICATION_EMPTY = empty_gate.CODE
-
-N = TypeVar("N", int, float)
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,8 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         backoff=backoff(house),
-        limits=attempt_limits(house),
+        limits=limits.of_run(house),
+        task_limits=limits.of_task(house),
         count=count,
         until=until,
     )
@@ -111,24 +112,9 @@ def backoff(house: House) -> Backoff:
     )
 
 
-def attempt_limits(house: House) -> Limits:
-    """An attempt is a run, and part of a task: what is allowed to either holds for it."""
-    run, task = house.settings.budget, house.settings.budget.task
-    cost_usd = _least(run.cost_usd, task.cost_usd)
-    minutes = _least(run.minutes, task.minutes)
-    return Limits(
-        turns=_least(run.turns, task.turns),
-        tokens=_least(run.tokens, task.tokens),
-        cost_microusd=None if cost_usd is None else int(cost_usd * 1_000_000),
-        time_s=None if minutes is None else minutes * 60.0,
-        at_limit=AtLimit(run.at_limit.value),
-    )
-
-
-def _least(one: N | None, other: N | None) -> N | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)
+def thread_limits(house: House) -> Limits:
+    """A thread that is no attempt at a task is one by itself: what is allowed to either holds."""
+    return tighter(limits.of_run(house), limits.of_task(house))
 
 
 def hooks(house: House) -> dict[str, str]:
@@ -149,6 +135,8 @@ def noted(house: House) -> list[Note]:
                 indicator=empty_gate.INDICATOR,
             )
         )
+    if any(map(has_sums, (limits.of_run(house), limits.of_task(house), limits.of_day(house)))):
+        found.append(Note(text=f"Budgets of tokens and cost {budgets_hold(house)}."))
     found += [Note(text=each) for each in tellers.notes(house)]
     return found
 

@@ -12,12 +12,12 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
+from allstop.app.tariffs import tariff as tariff_of
 from allstop.core.errors import AllstopError
 from allstop.ports import Agent as AgentPort
 from allstop.settings.model import STANDARD_KEY, Agent, Driver
 
 if TYPE_CHECKING:
-    from allstop.adapters.agents.prices import Tariff
     from allstop.app.house import House
 
 
@@ -30,16 +30,11 @@ class Provider(Struct, frozen=True, kw_only=True):
 
     base_url: str
     model: str
-    priced_as: str = ""  # its name in the price list; none for what runs on one's own machine
 
 
 PROVIDERS = {
-    Driver.OPENAI: Provider(
-        base_url="https://api.openai.com/v1", model="gpt-6.1-sol", priced_as="openai"
-    ),
-    Driver.ANTHROPIC: Provider(
-        base_url="https://api.anthropic.com", model="claude-sonnet-5-5", priced_as="anthropic"
-    ),
+    Driver.OPENAI: Provider(base_url="https://api.openai.com/v1", model="gpt-6.1-sol"),
+    Driver.ANTHROPIC: Provider(base_url="https://api.anthropic.com", model="claude-sonnet-5-5"),
     Driver.OLLAMA: Provider(base_url="http://127.0.0.1:11434/v1", model="llama3.2"),
 }
 
@@ -71,7 +66,7 @@ def hire_model(house: House, name: str, settings: Agent) -> AgentPort:
         key_name=key_name(settings),
         is_vendors=settings.base_url is None,
     )
-    tariff = _tariff(house, settings, endpoint.model)
+    tariff = tariff_of(house, settings.driver, endpoint.model, free=settings.flat_rate)
     match settings.driver:
         case Driver.ANTHROPIC:
             from allstop.adapters.agents.anthropic import anthropic_agent
@@ -115,18 +110,3 @@ def key_for(house: House, name: str, settings: Agent) -> str:
     if not key.isascii() or not key.isprintable():
         raise CrewError(f"agent {name!r}: what the variable {variable} holds can't be a key")
     return key
-
-
-def _tariff(house: House, settings: Agent, model: str) -> Tariff:
-    from allstop.adapters.agents.prices import OwnPrice, Tariff
-
-    provider = PROVIDERS[settings.driver].priced_as
-    own = None
-    if (given := house.settings.prices.get(model)) is not None:
-        own = OwnPrice(
-            input_mtok=given.input_mtok,
-            output_mtok=given.output_mtok,
-            cache_read_mtok=given.cache_read_mtok,
-            cache_write_mtok=given.cache_write_mtok,
-        )
-    return Tariff(model, provider=provider, own=own, free=settings.flat_rate)

@@ -138,7 +138,9 @@ class _Watch:
         )
 
     def live(self, run: RunId, live: Live) -> None:
-        """What goes wrong beside the record, once."""
+        """What goes wrong beside the record, or comes near a limit that all share: once."""
+        if live.kind == "budget":
+            self._tell(alerts.near_limit(run, live.text, self._clock.now()))
         if live.kind == "trouble" and (run, live.text) not in self._troubles:
             self._troubles.add((run, live.text))
             self._tell(alerts.trouble(run, live.text, self._clock.now()))

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from allstop.ports import TokenCap
 from allstop.settings.model import TALKERS, Agent, Driver
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+LEAST_EXACT_FIRST = (TokenCap.NONE, TokenCap.AFTER, TokenCap.EXACT)
 
 CODERS = frozenset({Driver.CODEX, Driver.CLAUDE_CODE})
 
@@ -16,7 +23,20 @@ def token_cap(driver: Driver) -> TokenCap:
 
 
 def token_budgets(agent: Agent) -> str:
-    cap = token_cap(agent.driver) if agent.max_tokens_per_call else TokenCap.NONE
+    return _words(_cap_of(agent))
+
+
+def budgets_hold(house: House) -> str:
+    """Of all agents that are configured, the least exact says it."""
+    caps = {_cap_of(agent) for agent in house.settings.agents.values()}
+    return _words(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
+
+
+def _cap_of(agent: Agent) -> TokenCap:
+    return token_cap(agent.driver) if agent.max_tokens_per_call else TokenCap.NONE
+
+
+def _words(cap: TokenCap) -> str:
     match cap:
         case TokenCap.EXACT:
             return "hold exactly"

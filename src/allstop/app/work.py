@@ -11,7 +11,9 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
+from allstop.app import limits
 from allstop.app.crew import Crew
+from allstop.app.dearest import most_microusd
 from allstop.app.secrets import Discretion
 from allstop.app.telling import telling
 from allstop.core.approvals import Ask
@@ -19,6 +21,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import Check
 from allstop.engines.local import LocalEngine
+from allstop.loop.days import Days
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
 from allstop.ports import Box, Caps, Launcher, Network
@@ -68,6 +71,8 @@ async def workshop(
         name=name,
         slots=slots or settings.loop.max_parallel,
         appraise=appraiser(house),
+        most_microusd=most_microusd(house),
+        days=Days(house.journal, limits.of_day(house)),
     )
     try:
         crew.hire(agents)
@@ -119,15 +124,15 @@ async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
 def box(house: House) -> Box:
     """What every box of this repository has."""
     settings = house.settings
-    limits = settings.limits
+    caps = settings.limits
     return Box(
         home="",
         read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
         network=Network.NONE if settings.sandbox.network is NetworkSetting.NONE else Network.FULL,
         caps=Caps(
-            processes=limits.processes or Caps().processes,
-            memory_mb=limits.memory_mb,
-            file_mb=limits.file_mb,
+            processes=caps.processes or Caps().processes,
+            memory_mb=caps.memory_mb,
+            file_mb=caps.file_mb,
         ),
     )
 

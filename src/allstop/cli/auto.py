@@ -196,9 +196,9 @@ class _Sitting:
         held = state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
         if state.closed is None:
             if not self._as_json:
-                why = "stopped" if held else state.pilot.paused or "it waits"
+                why = "stopped" if held else state.pilot.paused or state.waits or "it waits"
                 click.echo(f"{self._run}: {why}. Go on: allstop resume {self._run}")
-            return STOPPED if held else WAITS
+            return STOPPED if held else LIMIT if state.short_until else WAITS
         match state.closed.outcome:
             case Outcome.DONE:
                 return FINISHED

@@ -19,6 +19,7 @@ from allstop.app.stopping import raise_stop_file
 from allstop.cli.board_screen import BoardScreen, make_board_screen
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
+from allstop.core import run as runs
 from allstop.core.brakes import Grip
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
@@ -152,6 +153,8 @@ def _say_goodbye(
 def _limit_of(run: RunState[Any], now: datetime) -> str:
     """The limit at which a run waits."""
     verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
+    if runs.is_short(run, now):
+        return run.waits.removeprefix("limit reached: ")
     return verdict.reason if verdict.grip is Grip.HARD else run.broke
 
 

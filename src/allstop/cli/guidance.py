@@ -48,7 +48,7 @@ async def _demo(house: House, goal: str | None, text: bytes, *, as_json: bool) -
     import msgspec
 
     from allstop.app import autos
-    from allstop.app.equipping import attempt_limits
+    from allstop.app.equipping import thread_limits
     from allstop.app.work import workshop
     from allstop.core.auto_views import Story
     from allstop.core.summaries import read_summary
@@ -59,7 +59,7 @@ async def _demo(house: House, goal: str | None, text: bytes, *, as_json: bool) -
     async with workshop(house, autos.agents_of(spec)) as shop:
         title = given.goal.splitlines()[0][:80]
         told = msgspec.to_builtins(spec)
-        await shop.engine.open(name, "auto", told, title=title, limits=attempt_limits(house))
+        await shop.engine.open(name, "auto", told, title=title, limits=thread_limits(house))
         await shop.engine.idle()
     story = Story(autos.PILOT)
     for record in await house.journal.read(name):

@@ -64,7 +64,7 @@ class PlainRoomScreen:
             click.echo(line)
 
     def live(self, live: Live, call_id: str) -> None:
-        if live.kind == "trouble":
+        if live.kind in ("trouble", "budget", "near"):
             self.note(live.text)
 
     def standing(self, room: RoomState) -> None:

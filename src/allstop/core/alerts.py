@@ -156,6 +156,12 @@ def trouble(run: RunId, text: str, at: datetime) -> Alert:
     return Alert(level=Level.ERROR, title=f"{label(run)} is in trouble", text=text, run=run, at=at)
 
 
+def near_limit(run: RunId, text: str, at: datetime) -> Alert:
+    """What all runs share comes to its end."""
+    title = "The budget of the day is nearly used up"
+    return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
+
+
 def label(run: RunId) -> str:
     """What people call it: a task of the board by its own name."""
     return run.partition("/")[2].rpartition(".")[0] or run
@@ -250,7 +256,10 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
 
 def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None) -> Alert | None:
     if state.limits.cost_microusd is None:
-        return None
+        verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
+        if verdict.grip is not Grip.SOFT:
+            return None
+        return _alert(Level.INFO, f"{label(run)} is near a limit", verdict.reason, event, run)
     before = grant.used if grant else 0
     most, used = state.limits.cost_microusd - before, state.tally.cost_microusd - before
     if most <= 0 or not SOFT_SHARE <= used / most < 1:
@@ -300,14 +309,14 @@ def _board_rest(event: Event, state: RunState[Any], scene: Scene, board: Board) 
 
 def _at_limit(event: Event, state: RunState[Any]) -> bool:
     verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
-    return verdict.grip is Grip.HARD or bool(state.broke)
+    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, event.at)
 
 
 def _waits(event: Event, scene: Scene) -> Wait | None:
     state, pilot = scene.state, scene.pilot
     if state is None or pilot is None or state.open_move is not None:
         return None
-    move = runs.choose(pilot, state, event.at, scene.helm)
+    move = runs.outlook(pilot, state, event.at, scene.helm)
     return move if isinstance(move, Wait) else None
 
 

@@ -120,6 +120,8 @@ def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
     if verdict.grip is Grip.HARD or state.broke:
         return f"budget: {verdict.reason or state.broke}"
+    if runs.is_short(state, now):
+        return f"budget: {state.waits}"
     return auto.paused
 
 

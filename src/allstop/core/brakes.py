@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from allstop.core.budget import UNCAPPED, Cap
+
 SOFT_SHARE = 0.8
 """Where a limit starts to be mentioned."""
 
@@ -107,6 +109,8 @@ def seconds_left(limits: Limits, tally: Tally, opened_at: datetime, now: datetim
 
 
 def _gauge(name: str, used: float, most: float) -> Verdict:
+    if used == most == 0:
+        return Verdict(Grip.HARD, f"{name}: nothing is left")
     if used >= most:
         return Verdict(Grip.HARD, f"{name}: {_amount(name, used)} of {_amount(name, most)}")
     if used >= most * SOFT_SHARE:
@@ -120,6 +124,18 @@ def _amount(name: str, value: float) -> str:
 
 def _stricter(one: Verdict, other: Verdict) -> Verdict:
     return other if other.grip > one.grip else one
+
+
+def cap_of(limits: Limits) -> Cap:
+    """As far as they are limits on a sum that several share."""
+    if limits.turns is limits.tokens is limits.cost_microusd is None:
+        return UNCAPPED
+    return Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
+
+
+def has_sums(limits: Limits) -> bool:
+    """Whether there is a limit that a turn under way could pass."""
+    return limits.tokens is not None or limits.cost_microusd is not None
 
 
 def seconds_in(span: timedelta) -> float:

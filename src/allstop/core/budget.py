@@ -61,6 +61,9 @@ class Refusal(NamedTuple):
     cap: int
 
     def __str__(self) -> str:
+        if self.what == "cost_microusd":
+            have, ask, most = (f"${n / 1e6:.2f}" for n in (self.committed, self.asked, self.cap))
+            return f"{self.account}: cost {have} + {ask} of {most}"
         return f"{self.account}: {self.what} {self.committed:,} + {self.asked:,} of {self.cap:,}"
 
 

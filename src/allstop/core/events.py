@@ -33,6 +33,7 @@ class Opened(_Event, frozen=True, tag="opened"):
 class MoveStarted(_Event, frozen=True, tag="move_started"):
     id: MoveId
     move: Work
+    cost_microusd: int = 0  # the most it may cost, reserved with its tokens
 
 
 class ThreadOpened(_Event, frozen=True, tag="thread_opened"):
@@ -94,6 +95,7 @@ class Waited(_Event, frozen=True, tag="waited"):
     """The run can't go on without a person, and its parent was told."""
 
     reason: str
+    until: datetime | None = None  # it goes on by itself then: a new day has a new budget
 
 
 class Stopped(_Event, frozen=True, tag="stopped"):

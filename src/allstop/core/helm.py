@@ -9,7 +9,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.commands import Allstop, Command, Freeze, Pause, Resume, Thaw
+from allstop.core.brakes import Limits
+from allstop.core.commands import Allstop, Command, Freeze, Pause, Raise, Resume, Thaw
 from allstop.core.events import Commanded, Event
 
 
@@ -22,12 +23,20 @@ class Hold(StrEnum):
     STOPPED = "stopped"
 
 
+class Grant(Struct, frozen=True, gc=False, kw_only=True):
+    """What a person allows all runs together on the day of `at`."""
+
+    limits: Limits
+    at: datetime
+
+
 class Helm(Struct, frozen=True, gc=False, kw_only=True):
     hold: Hold = Hold.NONE
     stops: int = 0  # the epoch: what began before a stop is not accepted after it
     since: datetime | None = None
     asked_at: datetime | None = None  # the latest Allstop
     by: str = ""
+    grant: Grant | None = None
 
 
 def held(hold: Hold, command: Command) -> Hold:
@@ -50,10 +59,19 @@ def held(hold: Hold, command: Command) -> Hold:
 def steer(helm: Helm, event: Event) -> Helm:
     if not isinstance(event, Commanded):
         return helm
+    if isinstance(event.command, Raise):
+        return replace(helm, grant=Grant(limits=event.command.limits, at=event.at))
     hold = held(helm.hold, event.command)
     if isinstance(event.command, Allstop):
         since = helm.since if helm.hold is Hold.STOPPED else event.at
-        return Helm(hold=hold, stops=helm.stops + 1, since=since, asked_at=event.at, by=event.by)
+        return Helm(
+            hold=hold,
+            stops=helm.stops + 1,
+            since=since,
+            asked_at=event.at,
+            by=event.by,
+            grant=helm.grant,
+        )
     if hold is helm.hold:
         return helm
     return replace(helm, hold=hold, since=None if hold is Hold.NONE else event.at, by=event.by)

@@ -84,7 +84,7 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
         return
     if sight.driven and state.open_move is not None:
         return
-    move = runs.choose(sight.pilot, state, now, helm)
+    move = runs.outlook(sight.pilot, state, now, helm)
     if not isinstance(move, Wait):
         if not sight.driven and not sight.idle:
             text = "nobody drives it"
@@ -103,7 +103,7 @@ def _goes_on(sight: Sight) -> str:
 def _is_braked(sight: Sight, now: datetime) -> bool:
     state = sight.state
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    return verdict.grip is Grip.HARD or bool(state.broke)
+    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, now)
 
 
 def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:

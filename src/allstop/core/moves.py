@@ -94,6 +94,11 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
     adviser: Adviser | None = None
 
+    @property
+    def most_tokens(self) -> int | None:
+        """With its adviser, who may use as many again."""
+        return self.max_tokens * 2 if self.max_tokens and self.adviser else self.max_tokens
+
 
 class Protection(StrEnum):
     """What happens when work changes a path that the gate stands on."""
@@ -338,3 +343,10 @@ Result: TypeAlias = (
     | Spawned
     | Failed
 )
+
+
+def is_turn(result: Result) -> bool:
+    """Whether it counts as one: also where it was ended because it came to its cap."""
+    if isinstance(result, Failed):
+        return result.kind is FailureKind.CAPPED
+    return isinstance(result, TurnDone)

@@ -36,11 +36,13 @@ from allstop.core.moves import (
     Move,
     Outcome,
     Result,
+    Spawn,
     TakeTurn,
     TurnDone,
     Usage,
     Wait,
     Work,
+    is_turn,
 )
 
 S = TypeVar("S")
@@ -97,6 +99,7 @@ class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     started_at: datetime
     stops: int  # of this run, when it began
     thread: str | None = None
+    cost_microusd: int = 0  # reserved
 
 
 class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
@@ -115,6 +118,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     permits: dict[str, Answer] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
     waits: str = ""  # what its parent was told that it waits for
+    short_until: datetime | None = None  # it waits for the budget of another day, or for a raise
     helm_stops: int = 0  # of which it has been told
 
 
@@ -168,14 +172,28 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_E
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
     if verdict.grip is Grip.HARD:
         return _braked(state.limits, verdict)
-    if state.broke:
+    if state.broke and not pilot.ends_when_stopped:  # where a limit ends the talk, not the room
         return _braked(state.limits, Verdict(Grip.HARD, state.broke))
     move = pilot.next_move(state.pilot, Brief(now, verdict.reason))
-    if isinstance(move, TakeTurn) and move.max_tokens is not None:
-        verdict = brakes.room_for(state.limits, state.tally, move.max_tokens)
+    if isinstance(move, TakeTurn) and (most := move.most_tokens) is not None:
+        verdict = brakes.room_for(state.limits, state.tally, most)
         if verdict.grip is Grip.HARD:
             return _braked(state.limits, verdict)
     return move
+
+
+def outlook(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_EASE) -> Move:
+    """The next move, as far as the record tells whoever doesn't know what others have used."""
+    move = choose(pilot, state, now, helm)
+    until = state.short_until
+    if isinstance(move, TakeTurn | Spawn) and until is not None and now < until:
+        return Wait(reason=state.waits, until=until, for_person=True)
+    return move
+
+
+def is_short(state: RunState[S], now: datetime) -> bool:
+    """Whether it waits because the budget of the day is used up."""
+    return state.short_until is not None and now < state.short_until
 
 
 def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Result) -> Result:
@@ -215,8 +233,16 @@ def _braked(limits: Limits, verdict: Verdict) -> Move:
 def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
     match event:
         case MoveStarted(id=move_id, move=move, at=at):
-            opened = OpenMove(id=move_id, move=move, started_at=at, stops=state.stops)
-            return replace(state, open_move=opened, moves=state.moves + 1, waits="")
+            opened = OpenMove(
+                id=move_id,
+                move=move,
+                started_at=at,
+                stops=state.stops,
+                cost_microusd=event.cost_microusd,
+            )
+            return replace(
+                state, open_move=opened, moves=state.moves + 1, waits="", short_until=None
+            )
         case MoveEnded():
             return _move_ended(state, event)
         case ThreadOpened(thread=thread) if state.open_move is not None:
@@ -227,8 +253,8 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
             asked_at = {**state.asked_at, ask.id: at}
             asks = {**state.asks, ask.id: ask}
             return replace(state, asks=asks, asked_at=asked_at, permits=permits)
-        case Waited(reason=reason):
-            return replace(state, waits=reason)
+        case Waited(reason=reason, until=until):
+            return replace(state, waits=reason, short_until=until)
         case Stopped(stops=stops):
             return replace(state, helm_stops=stops)
         case ChildClosed(tally=tally):
@@ -247,7 +273,7 @@ def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     usage = result.usage if isinstance(result, Charged) else UNUSED
     before = state.tally
     tally = Tally(
-        turns=before.turns + isinstance(result, TurnDone),
+        turns=before.turns + is_turn(result),
         input=before.input + usage.input,
         cached=before.cached + usage.cached,
         output=before.output + usage.output,

@@ -102,5 +102,6 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     stuck_after: int = 5
     backoff: Backoff = Backoff()
     limits: Limits = Limits()  # of each attempt
+    task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start no more than so many from now on
     until: datetime | None = None  # start none after this

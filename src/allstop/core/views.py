@@ -135,7 +135,7 @@ def _standing(
         )
     if at_work:
         return "running", doing, False
-    move = runs.choose(pilot, state, now, helm)
+    move = runs.outlook(pilot, state, now, helm)
     if isinstance(move, Wait):
         return "idle" if move.idle else "waiting", move.reason, move.for_person
     if not driven:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -17,17 +16,20 @@ from allstop.core.budget import NOTHING
 from allstop.core.commands import Abort, Allstop, Command
 from allstop.core.events import Commanded, Halted, Opened
 from allstop.core.helm import Helm
-from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.ids import HELM, AgentName, RunId, root_of
 from allstop.core.moves import Outcome
 from allstop.core.run import Folded, Pilot, RunState
 from allstop.engines.berth import Berth
+from allstop.engines.claiming import Claims
 from allstop.engines.folding import fold
 from allstop.engines.halting import Receipts
+from allstop.engines.insisting import insist
 from allstop.engines.saying import say
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
+from allstop.loop.days import Days
 from allstop.loop.deck import Deck
-from allstop.loop.drive import STORE_RETRY_S, Drive, SupersededError
+from allstop.loop.drive import Drive, SupersededError
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import Parked, used_so_far
@@ -39,8 +41,6 @@ from allstop.ports import (
     Launcher,
     Live,
     StaleError,
-    StoreBusyError,
-    StoreFullError,
 )
 
 HALT_S = 10.0  # a stop waits so long for what it cut off before it says so
@@ -64,6 +64,8 @@ class LocalEngine:
         name: str = "engine",
         slots: int | None = None,
         appraise: Callable[[Ask], Ask] = lambda ask: ask,
+        most_microusd: Callable[[AgentName, int], int] = lambda agent, tokens: 0,
+        days: Days | None = None,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -75,11 +77,20 @@ class LocalEngine:
         self._stops_before = 0
         self._purse = Purse()
         self._deck = Deck(
-            journal, hands, clock, self._bridge, Capacity(slots), self._purse, self._show, appraise
+            journal,
+            hands,
+            clock,
+            self._bridge,
+            Capacity(slots),
+            self._purse,
+            self._show,
+            days or Days(journal),
+            appraise,
+            most_microusd,
         )
         self._berths: dict[RunId, Berth] = {}
-        self._driven: Counter[RunId] = Counter()  # how many below each root
-        self._claims: dict[RunId, AbstractContextManager[None]] = {}
+        self._claims = Claims(journal)
+        self._short: set[Berth] = set()  # who waits until others need no more of the day's budget
         self._viewers: list[Show] = []
         self._receipts = Receipts()
         self._outcomes: dict[RunId, Outcome] = {}  # of the roots that are over
@@ -91,7 +102,7 @@ class LocalEngine:
     async def serving(self) -> AsyncIterator[LocalEngine]:
         """Drive what is opened or taken, until the block is left."""
         with ExitStack() as stack:
-            stack.callback(self._let_go)
+            stack.callback(self._claims.let_go)
             await self._bridge.catch_up()
             self._heeded = self._bridge.helm
             self._stops_before = self._bridge.helm.stops
@@ -113,6 +124,17 @@ class LocalEngine:
     @property
     def purse(self) -> Purse:
         return self._purse
+
+    @property
+    def days(self) -> Days:
+        return self._deck.days
+
+    def limit_day(self, limits: Limits) -> None:
+        """Other limits for what all runs use in a day; whoever waits looks again."""
+        if limits != self.days.limits:
+            self.days.limits = limits
+            for berth in list(self._berths.values()):
+                self._call(berth)
 
     def view(self, show: Show) -> None:
         """Be shown what happens live, from now on."""
@@ -138,13 +160,13 @@ class LocalEngine:
         at, limits = self._clock.now(), limits or Limits()
         opened = Opened(at=at, kind=kind, spec=spec, title=title, limits=limits, rules=rules)
         runs.begin(self._pilots[kind], opened)  # what makes no sense is not even written
-        self._claim(run)
+        self._claims.take(run)
         try:
             is_new = await self._write_opened(run, opened)
             if is_new:
                 await self._embark_and_start(run)
         finally:
-            self._give_up_unless_driven(run)
+            self._claims.give_up_unless_driven(run)
         return is_new
 
     async def _write_opened(self, run: RunId, opened: Opened) -> bool:
@@ -165,7 +187,7 @@ class LocalEngine:
             HeldError: another process drives it.
         """
         root = root_of(run)
-        self._claim(root)
+        self._claims.take(root)
         try:
             open_runs = [head.run for head in await self._journal.heads() if not head.closed]
             mine = [each for each in open_runs if root_of(each) == root]
@@ -174,7 +196,7 @@ class LocalEngine:
             ]:
                 await self._start(berth)  # once all that was used before is counted
         finally:
-            self._give_up_unless_driven(root)
+            self._claims.give_up_unless_driven(root)
 
     async def command(self, run: RunId, command: Command, by: str = "user") -> None:
         """Tell a run and everything below it, in one write."""
@@ -217,6 +239,8 @@ class LocalEngine:
 
     def _heard(self, run: RunId, seq: int) -> None:
         assert self._group is not None
+        for waiting in self._short:  # somebody's turn may have ended, and used less than it might
+            self._call(waiting)
         if run == HELM:
             self._group.start_soon(self._heed_helm)
             return
@@ -273,17 +297,8 @@ class LocalEngine:
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
             runs={run: berth.where() for run, berth in self._berths.items()},
         )
-        await self._insist(lambda: self._journal.append(Entry(HELM, halted)))
+        await insist(lambda: self._journal.append(Entry(HELM, halted)), self._show)
         self._receipts.add(stops, halted)
-
-    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
-        """A store that takes nothing now is waited for."""
-        while True:
-            try:
-                return await write()
-            except (StoreFullError, StoreBusyError) as trouble:
-                self._show(HELM, Live("trouble", f"{trouble.message}: {trouble.hint}"))
-                await anyio.sleep(STORE_RETRY_S)
 
     def _show(self, run: RunId, live: Live) -> None:
         for show in self._viewers:
@@ -314,7 +329,7 @@ class LocalEngine:
         if drive.state.opened.parent is not None:  # what it used before counts for those above
             self._purse.settle(drive.state.opened.parent, NOTHING, used_so_far(drive.state.tally))
         berth = self._berths[run] = Berth(drive)
-        self._driven[root_of(run)] += 1
+        self._claims.drive(run)
         return berth
 
     async def _start(self, berth: Berth | None) -> None:
@@ -328,7 +343,8 @@ class LocalEngine:
 
     async def _recall(self, run: RunId, parent: RunId) -> None:
         """Whoever was started by a run that is over ends with it."""
-        await self._insist(lambda: self.command(run, Abort(), by=f"the end of {parent}"))
+        by = f"the end of {parent}"
+        await insist(lambda: self.command(run, Abort(), by=by), self._show)
 
     async def _keep_driving(self, berth: Berth) -> None:
         drive = berth.drive
@@ -352,7 +368,10 @@ class LocalEngine:
             berth.rest(ended)
             self._stir.set()
             if not drive.behind:
+                if ended.for_room:
+                    self._short.add(berth)
                 await self._rest(berth, ended)
+                self._short.discard(berth)
         if drive.state.closed is not None:
             for other in list(self._berths.values()):
                 if other.drive.state.opened.parent == drive.run:
@@ -372,27 +391,6 @@ class LocalEngine:
     def _disembark(self, run: RunId, outcome: Outcome) -> None:
         self._purse.close(run)
         del self._berths[run]
-        self._driven[root_of(run)] -= 1
         if root_of(run) == run:
             self._outcomes[run] = outcome
-        self._give_up_unless_driven(root_of(run))
-
-    def _claim(self, run: RunId) -> None:
-        if run not in self._claims:
-            claim = self._journal.claim(run)
-            claim.__enter__()
-            self._claims[run] = claim
-
-    def _give_up(self, run: RunId) -> None:
-        if run in self._claims:
-            self._claims.pop(run).__exit__(None, None, None)
-
-    def _give_up_unless_driven(self, root: RunId) -> None:
-        if not self._driven[root]:
-            self._driven.pop(root, None)
-            self._give_up(root)
-
-    def _let_go(self) -> None:
-        for claim in self._claims.values():
-            claim.__exit__(None, None, None)
-        self._claims.clear()
+        self._claims.leave(run)

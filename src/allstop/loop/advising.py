@@ -51,7 +51,7 @@ class Advising:
         await self._watch.reached()
 
     async def ask(self, ask: Ask) -> Answer:
-        if not ask.questions or self._asked >= MOST:
+        if not ask.questions or self._asked >= MOST or self._left == 0:
             return await self._watch.ask(ask)
         self._asked += 1
         advice = await self._advice(ask)
@@ -68,18 +68,17 @@ class Advising:
 
     def charged(self, result: TurnDone | Failed) -> TurnDone | Failed:
         """The turn's result, with what its advice used."""
-        one, other = result.usage, self.used
-        usage = Usage(
-            input=one.input + other.input,
-            cached=one.cached + other.cached,
-            output=one.output + other.output,
-            cost_microusd=one.cost_microusd + other.cost_microusd,
-        )
-        return replace(result, usage=usage)
+        return replace(result, usage=_plus(result.usage, self.used))
+
+    @property
+    def _left(self) -> int | None:
+        """Of the tokens that are reserved for advice: as many as for the turn itself."""
+        most = self._move.max_tokens
+        return None if most is None else max(0, most - self.used.tokens)
 
     async def _advice(self, ask: Ask) -> Advice | str:
         talk = question_talk(ask, self._move.prompt.whole)
-        turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._move.max_tokens)
+        turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._left)
         result: TurnDone | Failed | None = None
         self._watch.patience.hold()  # it is not the agent that is silent
         try:
@@ -88,11 +87,21 @@ class Advising:
         finally:
             self._watch.patience.release()
         if result is None:
+            self.used = _plus(self.used, Usage(input=self._left or 0))  # nobody knows
             return f"no answer within {ADVICE_S:g} s"
         self.used = self.charged(result).usage
         if isinstance(result, Failed):
             return one_line(result.message or result.kind.value, 200)
         return read_advice(result.text, ask)
+
+
+def _plus(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input=one.input + other.input,
+        cached=one.cached + other.cached,
+        output=one.output + other.output,
+        cost_microusd=one.cost_microusd + other.cost_microusd,
+    )
 
 
 def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:

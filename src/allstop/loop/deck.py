@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from allstop.core.approvals import Ask
-from allstop.core.ids import RunId
+from allstop.core.ids import AgentName, RunId
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
+from allstop.loop.days import Days
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.ports import Clock, Journal, Live
@@ -22,4 +23,6 @@ class Deck(NamedTuple):
     capacity: Capacity
     purse: Purse
     show: Callable[[RunId, Live], None]
+    days: Days
     appraise: Callable[[Ask], Ask]  # with what the policy says of it
+    most_microusd: Callable[[AgentName, int], int]  # what so many tokens of an agent may cost

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.approvals import NOBODY, UNANSWERED, Answer, Ask, ruling, words
-from allstop.core.brakes import Limits
-from allstop.core.budget import NOTHING, Amount
+from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Failed, FailureKind, Item, Result, TakeTurn, Work
@@ -23,22 +22,21 @@ from allstop.core.run import Folded, Pilot
 from allstop.core.views import describe
 from allstop.loop.capacity import Capacity, Place
 from allstop.loop.deck import Deck
+from allstop.loop.funds import Funds
 from allstop.loop.leash import Leash
 from allstop.loop.move_watch import MoveWatch
 from allstop.loop.steps import (
     Again,
     Driven,
     Page,
+    Parked,
     Queue,
     Rest,
     Step,
-    cap_of,
     lay_out,
-    price,
-    refused,
+    lost_by,
     spent,
     unfinished,
-    used_so_far,
 )
 from allstop.ports import (
     Cursor,
@@ -78,11 +76,10 @@ class Drive(Generic[S]):
         self._leash = Leash()
         self._frozen = False
         self._place = Place(deck.capacity if pilot.needs_slots else Capacity())
-        self._reserved = NOTHING
-        self._funded: Limits | None = None
-        self._fund()
+        self._funds: Funds[S] = Funds(run, pilot, deck)
+        self._funds.hold_to(state.limits, state.tally)
         if state.open_move is not None:  # what nobody saw the end of counts before anybody goes on
-            lost = unfinished(state.open_move.move, FailureKind.INTERRUPTED)
+            lost = unfinished(state.open_move, FailureKind.INTERRUPTED)
             deck.purse.settle(run, NOTHING, spent(lost))
         self._notes: list[Item] = []
         self._noted_at = -math.inf
@@ -100,7 +97,7 @@ class Drive(Generic[S]):
         await self._catch_up()
         result: Result | None = None
         if self.state.open_move is not None:
-            result = unfinished(self.state.open_move.move, FailureKind.INTERRUPTED)
+            result = unfinished(self.state.open_move, FailureKind.INTERRUPTED)
         try:
             while True:
                 step = await self._advance(result)
@@ -113,7 +110,7 @@ class Drive(Generic[S]):
             raise
         finally:
             self._leash.drop()
-            self._release(NOTHING)
+            self._funds.release(NOTHING)
             self._place.leave()
 
     # --- what others say ---
@@ -173,18 +170,24 @@ class Drive(Generic[S]):
 
     async def _advance(self, result: Result | None) -> Work | Rest:
         """Write what came back together with what comes next."""
+        deck = self._deck
         while True:
+            is_limited = deck.days.is_limited(deck.clock.now(), deck.bridge.helm)
+            if is_limited:
+                await deck.days.catch_up(deck.clock.now())
             step = self._next_step(result)
             try:
-                await self._write(step)
+                await self._write(step, deck.days.place if is_limited else None)
             except StaleError:
-                self._release(NOTHING)
+                self._funds.release(NOTHING)
                 await self._catch_up()
                 continue
             result = None
             match step.then:
                 case Again():
                     pass
+                case Parked(for_room=True) if step.entries:
+                    pass  # there may be room by now: whoever rests must have looked at last
                 case Queue():
                     if not self.behind:
                         await self._place.called()
@@ -195,22 +198,17 @@ class Drive(Generic[S]):
     def _next_step(self, result: Result | None) -> Step[S]:
         deck = self._deck
         page = self._page(result)
-        self._fund()
+        self._funds.hold_to(self.state.limits, self.state.tally)
         helm = deck.bridge.helm
         if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
             page = page.also(Stopped(at=page.now, stops=helm.stops))
         move = runs.choose(self._pilot, page.state, page.now, helm)
         if not isinstance(move, TakeTurn):
             self._place.leave()
-            return lay_out(page, move)
+            return self._funds.hold_back(page, move) or lay_out(page, move)
         if not self._place.has_slot():
             return page.step(Queue())
-        amount = price(move)
-        refusal = deck.purse.reserve(self.run, amount)
-        if refusal is not None:
-            return refused(page, move, str(refusal))
-        self._reserved = amount
-        return lay_out(page, move)
+        return self._funds.begin(page, move, self.state.tally)
 
     def _page(self, result: Result | None) -> Page[S]:
         """The run as it is once `result` has been written."""
@@ -229,18 +227,18 @@ class Drive(Generic[S]):
             return page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)), ended)
         return page.also(ended)
 
-    async def _write(self, step: Step[S]) -> None:
+    async def _write(self, step: Step[S], place: int | None = None) -> None:
         if not step.entries:
             return
         stops = self._deck.bridge.helm.stops
-        await self._append(step.entries)
+        await self._append(step.entries, place if isinstance(step.then, TakeTurn) else None)
         self._seq += step.own
         self.state = step.state
         self._stops_then = self._stops_seen = stops
         self._notes.clear()
 
-    async def _append(self, entries: tuple[Entry, ...]) -> None:
-        expect = Cursor(self.run, self._seq, self._deck.bridge.seq)
+    async def _append(self, entries: tuple[Entry, ...], place: int | None = None) -> None:
+        expect = Cursor(self.run, self._seq, self._deck.bridge.seq, place)
         self._writing = True
         try:
             while True:
@@ -257,7 +255,7 @@ class Drive(Generic[S]):
     async def _cut_short(self) -> None:
         """The process is about to end: leave no open move behind."""
         while self.state.open_move is not None:
-            page = self._page(unfinished(self.state.open_move.move, FailureKind.INTERRUPTED))
+            page = self._page(unfinished(self.state.open_move, FailureKind.INTERRUPTED))
             try:
                 await self._write(page.step(Again()))
             except StaleError:
@@ -274,8 +272,12 @@ class Drive(Generic[S]):
             result = await self._perform(move)
         finally:
             self.at_work = False
-        result = self._deck.hands.clean(result or unfinished(move, FailureKind.CANCELLED))
-        self._release(spent(result))
+        assert self.state.open_move is not None, "who carries it out ends it"
+        if result is None:
+            known = self._deck.hands.advised(self.run)
+            result = unfinished(self.state.open_move, FailureKind.CANCELLED, known)
+        result = self._deck.hands.clean(result)
+        self._funds.release(spent(result))
         if isinstance(move, TakeTurn):
             self._place.leave()
             self._place.has_slot()  # line up again at once: others who wait come first, none who don't
@@ -293,25 +295,14 @@ class Drive(Generic[S]):
         watch = MoveWatch(self, state.open_move.id)
         try:
             within_s = math.inf if left_s is None else left_s
-            return await self._deck.hands.perform(self.run, move, watch, within_s, self._leash)
+            most = lost_by(state.open_move) if _is_capped(move) else None
+            hands = self._deck.hands
+            return await hands.perform(self.run, move, watch, within_s, self._leash, most)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
             message = f"{type(error).__name__}: {error}"
-            return replace(unfinished(move, FailureKind.CRASHED), message=message)
-
-    def _release(self, used: Amount) -> None:
-        if self._reserved is not NOTHING or used is not NOTHING:
-            self._deck.purse.settle(self.run, self._reserved, used)
-            self._reserved = NOTHING
-
-    def _fund(self) -> None:
-        """Keep the run's account at the limits that hold now."""
-        limits = self.state.limits
-        if limits is not self._funded:
-            self._funded = limits
-            cap = cap_of(limits)
-            self._deck.purse.open(self.run, cap, used_so_far(self.state.tally))
+            return replace(unfinished(state.open_move, FailureKind.CRASHED), message=message)
 
     # --- what the agent says while it works ---
 
@@ -393,3 +384,7 @@ class Drive(Generic[S]):
         if ask.id not in self.state.permits and not self._is_cut:
             await self.note(move_id, Item(kind="unanswered", text=words(ask)))
         return self.state.permits.get(ask.id, UNANSWERED)
+
+
+def _is_capped(move: Work) -> bool:
+    return isinstance(move, TakeTurn) and move.max_tokens is not None

@@ -60,11 +60,20 @@ class Hands:
         self._times = Timekeeper()
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
+        self._advice: dict[RunId, Advising] = {}  # of turns that are under way or were cut
 
     async def perform(
-        self, run: RunId, move: Work, watch: Watch, within_s: float, leash: Leash | None = None
+        self,
+        run: RunId,
+        move: Work,
+        watch: Watch,
+        within_s: float,
+        leash: Leash | None = None,
+        most: Usage | None = None,
     ) -> Result | None:
         """Do it, within a time that the run's own limits give; None when it was cut.
+
+        Where it runs out of time and nobody knows what it used, `most` counts.
 
         Cancelling ends what was started. Whoever has many moves done gives a leash of their own.
         """
@@ -80,8 +89,14 @@ class Hands:
                 self._times.end(patience)
                 del self._patience[run]
         if result is None and not patience.was_cut:
-            return await self._after_time(run, move, patience, within_s)
+            used = self.advised(run) if most is None else most
+            return await self._after_time(run, move, patience, within_s, used)
         return result
+
+    def advised(self, run: RunId) -> Usage:
+        """What the advice for a turn used that was cut."""
+        advising = self._advice.pop(run, None)
+        return advising.used if advising else Usage()
 
     async def keep_time(self) -> None:
         """Runs until cancelled: while it does, moves that take too long are cut off."""
@@ -134,10 +149,10 @@ class Hands:
         assert_never(move)
 
     async def _after_time(
-        self, run: RunId, move: Work, patience: Patience, within_s: float
+        self, run: RunId, move: Work, patience: Patience, within_s: float, used: Usage
     ) -> Result | None:
         """A turn that ran out of time may have left work behind."""
-        failed = _ran_out(patience, move, within_s)
+        failed = _ran_out(patience, move, within_s, used)
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
         with anyio.CancelScope() as scope:
@@ -174,8 +189,12 @@ class Hands:
             max_tokens=move.max_tokens,
         )
         advising = self._advising(run, move, watch)
+        if advising is not None:
+            self._advice[run] = advising
         result = await agent.take_turn(turn, advising or watch)
-        result = advising.charged(result) if advising else result
+        if advising is not None:
+            result = advising.charged(result)
+            del self._advice[run]
         if move.workspace is None:
             return result
         watch.patience.relax()  # the agent's time is over
@@ -202,13 +221,12 @@ def _times_of(move: Work, within_s: float) -> tuple[float, float]:
     return within_s, math.inf
 
 
-def _ran_out(patience: Patience, move: Work, within_s: float) -> Failed:
+def _ran_out(patience: Patience, move: Work, within_s: float, used: Usage) -> Failed:
     if isinstance(move, RunChecks) and move.timeout_s is not None and move.timeout_s <= within_s:
         message = f"the checks were not done after {move.timeout_s:g} s"
         return Failed(kind=FailureKind.TIMED_OUT, message=message)
     if not isinstance(move, TakeTurn):
         return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
-    used = Usage(input=move.max_tokens or 0)  # nobody knows; what it may have used counts
     if patience.stalled:
         message = f"no sign of life for {move.idle_s:g} s"
         return Failed(kind=FailureKind.STALLED, message=message, usage=used)

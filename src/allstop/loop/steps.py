@@ -8,8 +8,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from allstop.core import run as runs
-from allstop.core.brakes import Limits, Tally
-from allstop.core.budget import UNCAPPED, Amount, Cap
+from allstop.core.brakes import Tally
+from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import (
     ChildClosed,
     ChildWaited,
@@ -33,17 +33,18 @@ from allstop.core.moves import (
     Spawn,
     Spawned,
     TakeTurn,
-    TurnDone,
     Usage,
     Wait,
     Work,
+    is_turn,
     on_record,
 )
-from allstop.core.run import Pilot, RunState
+from allstop.core.run import OpenMove, Pilot, RunState
 from allstop.ports import Entry
 
 S = TypeVar("S")
 
+UNUSED = Usage()
 
 Driven: TypeAlias = MoveStarted | MoveEnded | Waited | Closed
 """What only whoever drives a run writes to it."""
@@ -55,6 +56,7 @@ class Parked(NamedTuple):
     reason: str
     until: datetime | None = None
     for_person: bool = False
+    for_room: bool = False  # in a budget that turns under way have reserved
 
 
 class Again(NamedTuple):
@@ -98,7 +100,7 @@ class Page(Struct, Generic[S], frozen=True, gc=False):
         return Step((*own, *others), len(own), self.state, then)
 
 
-def lay_out(page: Page[S], move: Move) -> Step[S]:
+def lay_out(page: Page[S], move: Move, reserved: Amount = NOTHING) -> Step[S]:
     match move:
         case Wait():
             return _parked(page, move)
@@ -107,7 +109,8 @@ def lay_out(page: Page[S], move: Move) -> Step[S]:
         case Spawn():
             return _spawned(page, move)
         case _:
-            return page.also(_started(page, move)).step(move, *_went_on(page))
+            started = _started(page, move, reserved)
+            return page.also(started).step(move, *_went_on(page))
 
 
 def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
@@ -116,6 +119,20 @@ def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
     failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
     ended = MoveEnded(at=page.now, id=started.id, result=failed)
     return page.also(started, ended).step(Again(), *_went_on(page))
+
+
+def short(page: Page[S], reason: str, until: datetime) -> Step[S]:
+    """The day's budget is used up: on record, for nobody can tell it from the run's own."""
+    parked = Parked(reason, until, for_person=True)
+    state = page.state
+    if state.waits == reason and state.short_until == until:
+        return page.step(parked)
+    waited = page.also(Waited(at=page.now, reason=reason, until=until))
+    parent, ref = state.opened.parent, state.opened.ref
+    if parent is None:
+        return waited.step(parked)
+    told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=reason)
+    return waited.step(parked, Entry(parent, told))
 
 
 def _parked(page: Page[S], move: Wait) -> Step[S]:
@@ -135,8 +152,13 @@ def _went_on(page: Page[S]) -> tuple[Entry, ...]:
     return (Entry(parent, ChildWentOn(at=page.now, ref=ref, run=page.run)),)
 
 
-def _started(page: Page[S], move: Work) -> MoveStarted:
-    return MoveStarted(at=page.now, id=MoveId(page.state.moves + 1), move=on_record(move))
+def _started(page: Page[S], move: Work, reserved: Amount = NOTHING) -> MoveStarted:
+    return MoveStarted(
+        at=page.now,
+        id=MoveId(page.state.moves + 1),
+        move=on_record(move),
+        cost_microusd=reserved.cost_microusd,
+    )
 
 
 def _spawned(page: Page[S], move: Spawn) -> Step[S]:
@@ -174,9 +196,15 @@ def _finished(page: Page[S], move: Finish) -> Step[S]:
     return closed.step(move.outcome, Entry(opened.parent, told))
 
 
-def price(move: TakeTurn) -> Amount:
-    """What a turn reserves: itself, and all the tokens it may use."""
-    return Amount(turns=1, tokens=move.max_tokens or 0)
+def price(move: TakeTurn, cost_microusd: int) -> Amount:
+    """What a turn reserves: itself, all the tokens it may use, and the most that they may cost."""
+    return Amount(turns=1, tokens=move.most_tokens or 0, cost_microusd=cost_microusd)
+
+
+def reserved_by(started: MoveStarted) -> Amount:
+    """The same, from the record."""
+    move = started.move
+    return price(move, started.cost_microusd) if isinstance(move, TakeTurn) else NOTHING
 
 
 def spent(result: Result) -> Amount:
@@ -184,23 +212,27 @@ def spent(result: Result) -> Amount:
         return Amount()
     usage = result.usage
     return Amount(
-        turns=int(isinstance(result, TurnDone)),
+        turns=int(is_turn(result)),
         tokens=usage.tokens,
         cost_microusd=usage.cost_microusd,
     )
-
-
-def cap_of(limits: Limits) -> Cap:
-    if limits.turns is limits.tokens is limits.cost_microusd is None:
-        return UNCAPPED
-    return Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
 
 
 def used_so_far(tally: Tally) -> Amount:
     return Amount(turns=tally.turns, tokens=tally.tokens, cost_microusd=tally.cost_microusd)
 
 
-def unfinished(move: Work, kind: FailureKind) -> Failed:
-    """A move that nobody saw the end of. What it may have used counts as used."""
-    most = move.max_tokens if isinstance(move, TakeTurn) else None
-    return Failed(kind=kind, usage=Usage(input=most or 0))
+def unfinished(open_move: OpenMove, kind: FailureKind, known: Usage = UNUSED) -> Failed:
+    """A move that nobody saw the end of. What it may have used counts as used.
+
+    `known` is what has been seen of it: it counts where nobody knows the most.
+    """
+    return Failed(kind=kind, usage=lost_by(open_move, known))
+
+
+def lost_by(open_move: OpenMove, known: Usage = UNUSED) -> Usage:
+    move = open_move.move
+    most = move.most_tokens if isinstance(move, TakeTurn) else None
+    if most is None:
+        return known
+    return Usage(input=most, cost_microusd=max(open_move.cost_microusd, known.cost_microusd))

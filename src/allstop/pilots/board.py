@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from allstop.core import board as boards
 from allstop.core import orders
+from allstop.core.allotting import limits_of_attempt
 from allstop.core.board import Board
 from allstop.core.commands import AddTasks, Equip, Resume, SetMode, TaskCommand
 from allstop.core.events import (
@@ -162,7 +163,8 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         crash_ends=True,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"
-    return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=spec.limits)
+    limits = limits_of_attempt(spec, task, len(task.attempts))
+    return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=limits)
 
 
 def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:

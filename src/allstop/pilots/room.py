@@ -295,6 +295,8 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
         return _ended(state, Ending.EMERGENCY_CAP, guard)
     if is_ours:
         return state
+    if failed.kind is FailureKind.OUT_OF_BUDGET:
+        return _ended(state, Ending.EMERGENCY_CAP, failed.message)
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
         f": {one_line(failed.message, 300)}" if failed.message else ""
     )

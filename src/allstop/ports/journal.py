@@ -33,11 +33,12 @@ class Placed(NamedTuple):
 
 
 class Cursor(Struct, frozen=True, gc=False):
-    """How far someone has read a run, and the helm."""
+    """How far someone has read a run, and the helm; where it matters, also all that others wrote."""
 
     run: RunId
     seq: int
     helm: int
+    place: int | None = None  # nothing that another process wrote comes after it
 
 
 class Head(NamedTuple):

@@ -10,6 +10,7 @@ from allstop.app import beginning
 from allstop.app.doing import Deed, Done, do
 from allstop.app.opening import Order
 from allstop.app.stopping import Stopped
+from allstop.app.today import More, Today, allow_more
 from allstop.app.tuning import Change, change
 from allstop.core.errors import AllstopError
 from allstop.server import asked, reading, shapes
@@ -30,6 +31,10 @@ class StopOrder(NoOrder, frozen=True):
 
 async def allstop(desk: Desk, _: asked.Nothing, order: StopOrder) -> Stopped:
     return await desk.station.allstop(order.by or BY)
+
+
+async def allow_today(desk: Desk, _: asked.Nothing, more: More) -> Today:
+    return await allow_more(desk.house, more, BY, desk.station.engine.days)
 
 
 async def open_run(desk: Desk, _: asked.Nothing, order: Order) -> shapes.Opened:

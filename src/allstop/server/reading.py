@@ -15,6 +15,7 @@ from allstop import __version__
 from allstop.app import beginning
 from allstop.app.checkup import examine, look_at_agents
 from allstop.app.rooms import run_of
+from allstop.app.today import Today, today
 from allstop.core import receipts as all_receipts
 from allstop.core.auto_views import decisions
 from allstop.core.errors import NotFoundError
@@ -40,6 +41,10 @@ async def health(desk: Desk, _: asked.Nothing) -> shapes.Health:
 
 async def hold(desk: Desk, _: asked.Nothing) -> shapes.HoldView:
     return hold_view(desk.watcher.helm)
+
+
+async def day(desk: Desk, _: asked.Nothing) -> Today:
+    return await today(desk.house, desk.station.engine.days)
 
 
 # --- runs ---

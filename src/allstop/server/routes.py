@@ -9,6 +9,7 @@ from allstop.app.doing import Deed, Done
 from allstop.app.opening import Order
 from allstop.app.overview import TaskView
 from allstop.app.stopping import Stopped
+from allstop.app.today import More, Today
 from allstop.core.statistics import Statistics
 from allstop.server import asked, changing, reading, reading_back, reading_board, shapes
 from allstop.server.desk import Desk
@@ -47,6 +48,7 @@ def _get(
 READING = (
     _get("/healthz", "That it is there, and what it serves.", asked.Nothing, shapes.Health, reading.health),
     _get("/hold", "What has been said to all runs at once.", asked.Nothing, shapes.HoldView, reading.hold),
+    _get("/day", "What all runs have used today, and what they may use.", asked.Nothing, Today, reading.day),
     _get("/runs", "Runs, the newest first.", asked.Runs, shapes.RunList, reading.runs),
     _get("/runs/{run}/events", "The record of a run.", asked.RunEvents, shapes.RecordList, reading.run_events),
     _get("/runs/{run}/at", "A run as it stood at a moment of its record.", asked.Moment, shapes.MomentView, reading_back.at),
@@ -74,6 +76,7 @@ CHANGING = (
     Change("/runs", "Begin work on the board, a task, a talk, or a thread of full auto.", asked.Nothing, Order, shapes.Opened, changing.open_run),
     Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", asked.Commanded, Deed, Done, changing.command),
     Change("/allstop", "Everything ends now.", asked.Nothing, changing.StopOrder, Stopped, changing.allstop),
+    Change("/day", "Allow all runs more, until midnight.", asked.Nothing, More, Today, changing.allow_today),
     Change("/settings", "Change one setting in the checkout's allstop.toml.", asked.Nothing, changing.SettingOrder, shapes.SettingList, changing.change_setting),
     Change("/setup", "Write the first allstop.toml, or add the scripted agent to it.", asked.Nothing, changing.SetupOrder, shapes.Checkup, changing.set_up),
     Change("/keys", "A link that lets a browser in, once.", asked.Nothing, changing.NoOrder, shapes.Link, changing.new_link),

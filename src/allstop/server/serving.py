@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 
 from allstop.app.announcing import room_for_one
+from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
 from allstop.app.station import station
 from allstop.app.watching import Watcher
@@ -93,8 +94,8 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
     ring = Ring(Place(watcher.pos, time.time_ns() // 1_000_000))
     hub = Hub(watcher, changes, ring, lambda: house.secrets)
     watcher.tell(hub.hear)
-    keeper = SettingsKeeper(house, say)
     async with station(house, say) as driver, anyio.create_task_group() as group:
+        keeper = SettingsKeeper(house, say, lambda: driver.engine.limit_day(of_day(house)))
         driver.view(Speech(driver, hub).show)
         for work in (watcher.follow, hub.beat, keeper.keep):
             group.start_soon(work)

@@ -20,7 +20,15 @@ LOOK_S = 2.0
 
 
 class SettingsKeeper:
-    def __init__(self, house: House, say: Callable[[str], None]) -> None:
+    """`changed` is called after other settings have come into force."""
+
+    def __init__(
+        self,
+        house: House,
+        say: Callable[[str], None],
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._changed = changed
         self._house = house
         self._say = say
         self._seen = self._signs()
@@ -55,6 +63,7 @@ class SettingsKeeper:
             self._say(f"The changed settings are not in force: {self.problem}")
         elif before and not self.problem:
             self._say("The settings are right again and in force.")
+        self._changed()
 
     def _signs(self) -> list[tuple[int, int] | None]:
         """Of every file that has a say: the branch's file changes with the branch."""

@@ -241,3 +241,19 @@ class JournalContract:
         await second.append(Entry(HELM, Commanded(at=NOW, command=Resume())))
         await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 2))
         assert [r.seq for r in await second.read(A)] == [1, 2]
+
+    async def test_who_has_not_read_what_another_process_wrote_is_told_so(
+        self, journal: Journal, second: Journal | None
+    ) -> None:
+        """Whatever run it was: what all share can't be given away twice."""
+        if second is None:
+            return
+        await journal.append(Entry(A, OPENED))
+        read = await journal.last_place()
+        await second.append(Entry(B, OPENED))
+
+        with pytest.raises(StaleError):
+            await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 0, read))
+        read = await journal.last_place()
+        await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 0, read))
+        assert [r.seq for r in await second.read(A)] == [1, 2]

@@ -1,8 +1,11 @@
 """K5, K6, K13: what calls cost, and until when a limit holds."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from allstop.adapters.agents.faults import Fault, told, verdict
 from allstop.adapters.agents.prices import OwnPrice, Tariff
@@ -224,3 +227,31 @@ def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
     failed = verdict(told(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
 
     assert failed.message == "no ? zebra (HTTP 400)"
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [("claude-sonnet-4-5", "anthropic"), ("gpt-6.1-sol", "openai"), ("nobody-knows", "openai")],
+)
+@given(
+    tokens=st.integers(1, 2_000_000),
+    parts=st.tuples(*[st.floats(0, 1)] * 3),
+    for_hour=st.booleans(),
+)
+def test_k5_no_call_costs_more_than_the_dearest_token_times_all(
+    model, provider, tokens, parts, for_hour
+):
+    """K5: so a budget of money holds where tokens are capped; whatever kind and tier they are of."""
+    tariff = Tariff(model, provider=provider)
+    output = int(tokens * parts[0])
+    cached = int((tokens - output) * parts[1])
+    written = int((tokens - output - cached) * parts[2])
+    used = Spent(
+        input=tokens - output, cached=cached, written=written, output=output, for_hour=for_hour
+    )
+
+    assert tariff.microusd(used, NOW) <= math.ceil(tariff.dearest(NOW) * tokens)
+
+
+def test_k6_a_subscription_reserves_no_money():
+    assert Tariff("claude-sonnet-5-5", provider="anthropic", free=True).dearest(NOW) == 0

@@ -50,4 +50,5 @@ export type Summary = Schemas['Summary']
 export type TalkMode = Schemas['TalkMode']
 export type Tally = Partial<Schemas['Tally']>
 export type TaskView = Schemas['TaskView']
+export type Today = Schemas['Today']
 export type Waiting = Schemas['Waiting']

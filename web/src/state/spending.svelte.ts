@@ -1,33 +1,44 @@
 // What was used today, and how much may be.
 
-import { get } from '../lib/api'
-import type { RunView, SettingList } from '../lib/wire'
+import { get, post } from '../lib/api'
+import type { RunView, Today } from '../lib/wire'
 import { world } from './world.svelte'
 
-class Spending {
-  limit_usd = $state(0)
+/** Turns end many times a second when many runs work: nobody reads that fast. */
+const EVERY_MS = 2_000
 
-  #today = $derived.by(() => {
-    const midnight = new Date(world.now).setHours(0, 0, 0, 0)
-    return world.runs.filter((run) => isCounted(run) && Date.parse(run.opened_at) >= midnight)
-  })
-  cost_usd = $derived(sum(this.#today, ({ tally }) => (tally.cost_microusd ?? 0) / 1e6))
-  tokens = $derived(sum(this.#today, ({ tally }) => (tally.input ?? 0) + (tally.output ?? 0)))
+class Spending {
+  day = $state<Today>()
+
+  cost_usd = $derived(this.day?.cost_usd ?? 0)
+  tokens = $derived(this.day?.tokens ?? 0)
+  limit_usd = $derived(this.day?.max_usd ?? 0)
+
+  /** Changes with every turn that ends, and at midnight. */
+  sign = $derived(`${world.runs.map(turns).join()} ${new Date(world.now).toDateString()}`)
+
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /** Read again soon; many calls together are one. */
+  refresh(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      void this.load().catch(() => undefined) // the numbers of before stay
+    }, EVERY_MS)
+  }
 
   async load(): Promise<void> {
-    const { settings } = await get<SettingList>('/settings')
-    const found = settings.find(({ key }) => key === 'budget.day.cost_usd')
-    this.limit_usd = typeof found?.value === 'number' ? found.value : 0
+    this.day = await get<Today>('/day')
+  }
+
+  /** Allow more until midnight. */
+  async raise(more: { turns?: number; tokens?: number; cost_usd?: number; minutes?: number }) {
+    this.day = await post<Today>('/day', more)
   }
 }
 
-/** A run's tally includes those below it. The board itself lasts for ever: its runs are counted. */
-function isCounted(run: RunView): boolean {
-  return run.id !== 'board' && (!run.parent || run.parent === 'board')
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0)
+function turns({ id, tally }: RunView): string {
+  return `${id}:${tally.turns ?? 0}:${tally.cost_microusd ?? 0}`
 }
 
 export const spending = new Spending()

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelPrice as ListPrice
 
 
+MANY = 100_000_000
+"""Tokens, so that every tier of a price is passed and no rounding counts."""
+
+
 class OwnPrice(Struct, frozen=True, kw_only=True):
     """US dollars for a million tokens; None means the list's."""
 
@@ -52,6 +56,19 @@ class Tariff:
             output_tokens=spent.output,
         )
         return round(price.calc_price(usage)["total_price"] * 1_000_000)
+
+    def dearest(self, at: datetime) -> float:
+        """Micro-dollars for one token of the dearest kind, in the dearest tier of the list."""
+        full = Spent(input=MANY)
+        kinds = (
+            (Spent(), full),
+            (Spent(), Spent(input=MANY, written=MANY)),
+            (Spent(), Spent(input=MANY, written=MANY, for_hour=True)),
+            (Spent(), Spent(output=MANY)),
+            (full, Spent(input=MANY, output=MANY)),
+        )
+        costs = [self.microusd(more, at) - self.microusd(less, at) for less, more in kinds]
+        return max(0, *costs) / MANY
 
     def _listed(self, at: datetime) -> ListPrice | None:
         from genai_prices.data_snapshot import get_snapshot

@@ -30,6 +30,8 @@ class MemoryJournal:
         seen = expect and (expect.seq, expect.helm)
         if expect is not None and seen != (self._last(expect.run), self._last(HELM)):
             raise StaleError(expect.run)
+        if expect is not None and expect.place is not None and expect.place < len(self._all):
+            raise StaleError(expect.run)  # whoever it was that wrote: here nobody knows
         if write is not None:
             self._writes.add(write)
         for entry in entries:

@@ -42,6 +42,7 @@ class Ledger:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self.pos = 0  # of the last event
+        self.others = 0  # … that another process may have written
         self.rows = _Rows(db)
         self._version: object = None
 
@@ -52,6 +53,7 @@ class Ledger:
             self.rows.clear()
             self._version = version
             ((self.pos,),) = self.db.execute("select coalesce(max(pos), 0) from events")
+            self.others = self.pos
         return Page(self)
 
     def forget(self) -> None:
@@ -71,9 +73,13 @@ class Page:
     def refusal(self, expect: Cursor | None) -> StaleError | None:
         """Why somebody who expects this may not write."""
         rows = self._ledger.rows
-        if expect is None or (expect.seq == rows[expect.run].seq and expect.helm == rows[HELM].seq):
+        if expect is None:
             return None
-        return StaleError(expect.run)
+        if expect.seq != rows[expect.run].seq or expect.helm != rows[HELM].seq:
+            return StaleError(expect.run)
+        if expect.place is not None and expect.place < self._ledger.others:
+            return StaleError(expect.run)
+        return None
 
     def add(self, run: RunId, event: Event, encoded: bytes) -> int:
         """Its place among all events."""

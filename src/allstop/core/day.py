@@ -1,0 +1,71 @@
+"""A day as people mean it, and what all runs together may use and have used in it."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from allstop.core.brakes import SOFT_SHARE, Limits, cap_of
+from allstop.core.budget import NOTHING, UNCAPPED, Amount
+
+NAME = "today"
+
+
+class Day(NamedTuple):
+    """From one local midnight to the next, which may be 23 or 25 hours away."""
+
+    begins_at: datetime
+    ends_at: datetime
+
+    def has(self, at: datetime) -> bool:
+        return self.begins_at <= at < self.ends_at
+
+
+def day_of(at: datetime, zone: tzinfo | None) -> Day:
+    """The day of a moment; without a zone, that of the machine."""
+    today = at.astimezone(zone).date()
+    return Day(_midnight(today, zone), _midnight(today + timedelta(days=1), zone))
+
+
+def _midnight(day: date, zone: tzinfo | None) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+
+
+class Used(Struct, frozen=True, gc=False, kw_only=True):
+    """A turn counts for the day on which it began, whenever it ends."""
+
+    spent: Amount = NOTHING
+    reserved: Amount = NOTHING
+    first_at: datetime | None = None  # when the first turn of the day began
+
+    def seconds(self, now: datetime) -> float:
+        """A day's wall clock, like a run's, goes from its beginning: its first turn."""
+        return 0.0 if self.first_at is None else max(0.0, (now - self.first_at).total_seconds())
+
+
+def is_limited(limits: Limits) -> bool:
+    return limits.time_s is not None or cap_of(limits) is not UNCAPPED
+
+
+def near(limits: Limits, used: Used, now: datetime) -> str:
+    """Which limit is nearly reached, if one is."""
+    gauges = (
+        ("turns", used.spent.turns, limits.turns, "{:,.0f}"),
+        ("tokens", used.spent.tokens, limits.tokens, "{:,.0f}"),
+        ("cost", used.spent.cost_microusd / 1e6, _dollars(limits), "${:.2f}"),
+        ("minutes", used.seconds(now) / 60, _minutes(limits), "{:,.0f}"),
+    )
+    for name, have, most, form in gauges:
+        if most is not None and have >= SOFT_SHARE * most:
+            return f"{NAME}: {name}: {form.format(have)} of {form.format(most)}"
+    return ""
+
+
+def _dollars(limits: Limits) -> float | None:
+    return None if limits.cost_microusd is None else limits.cost_microusd / 1e6
+
+
+def _minutes(limits: Limits) -> float | None:
+    return None if limits.time_s is None else limits.time_s / 60

@@ -1,0 +1,46 @@
+"""K5, K6: the budget of a day at the terminal."""
+
+TWO_TURNS = "[budget.day]\nturns = 2\ntokens = 100000\n"
+SLOW = "cat >/dev/null\necho more >>b.txt\necho going on\n"
+DONE = "cat >/dev/null\necho more >>b.txt\necho '<promise>COMPLETE</promise>'\n"
+
+
+def test_k6_at_the_limit_of_the_day_a_run_waits_and_a_raise_goes_on(person):
+    """K6: counted over several calls; the exit code says that it was a limit."""
+    person.agent(SLOW, settings="[review]\nmode = 'skip'\n" + TWO_TURNS)
+    said = person.allstop("run", "add a line", code=4)
+    status = person.allstop("status")
+    again = person.allstop("run", code=4)
+    day = person.json("today")
+    raised = person.json("today", "--turns", "3")
+    person.agent(DONE, settings="[review]\nmode = 'skip'\n" + TWO_TURNS)
+    person.allstop("run")
+
+    assert "limit reached: today: turns 2 + 1 of 2" in said
+    assert "limit reached: today: turns 2 + 1 of 2" in again
+    assert "today: turns 2 + 1 of 2" in status
+    assert (day["turns"], day["max_turns"], day["near"]) == (2, 2, "today: turns: 2 of 2")
+    assert (raised["max_turns"], raised["max_tokens"]) == (3, 100_000)
+    assert person.tasks() == {"T1": "done"}
+    assert person.json("today")["turns"] == 3
+
+
+def test_k5_it_is_said_whether_budgets_hold_exactly(person):
+    """K5: before anything is spent, and of the day."""
+    person.agent(DONE, settings="[review]\nmode = 'skip'\n[budget]\ntokens = 1000\n" + TWO_TURNS)
+    said = person.try_allstop("run", "add a line").stderr
+    day = person.allstop("today")
+
+    words = "Budgets of tokens and cost may be passed by the turns under way."
+    assert words in said
+    assert words in day
+    assert "turns    1 of 2" in day
+
+
+def test_k6_where_there_is_no_limit_the_day_is_only_counted(person):
+    person.agent(DONE)
+    person.allstop("run", "add a line")
+
+    assert person.json("today")["turns"] == 1
+    assert "There is no limit for a day" in person.allstop("today")
+    assert "--turns" in person.refuses("today", "--turns", "0")
