@@ -100,6 +100,9 @@ def test_b15_without_commands_it_passes_with_a_warning_and_what_was_found(person
     assert "Warning: No verification commands configured" in done.stderr
     assert "Tasks will complete on COMPLETE signal without validation." in done.stderr
     assert 'commands = ["pytest' in done.stderr
+    log = person.allstop("log", "T1")
+    assert "VERIFICATION_EMPTY: No verification configured. Tasks will complete on COMPLETE" in log
+    assert 'Suggestion: commands = ["pytest' in log
     assert person.merged() == ["T1"]
 
 

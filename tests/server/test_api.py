@@ -287,3 +287,12 @@ def test_k6_a_day_that_is_used_up_goes_on_once_more_is_allowed(room):
     assert (raised["turns"], raised["max_turns"]) == (1, 2)
     wait_for(lambda: room.read("/day")["turns"] == 2, "it has gone on")
     assert room.post("/day", {}).status == 400
+
+
+def test_b15_where_nothing_verifies_the_page_is_told_and_what_was_found(room):
+    """B15: the indicator and the proposal for this very repository."""
+    (room.person.repository / "Makefile").write_text("test:\n\ttrue\n")
+    noted = {note["code"]: note for note in room.read("/notes")["notes"]}
+
+    assert noted["VERIFICATION_EMPTY"]["indicator"] == "No verification configured"
+    assert 'commands = ["make test"]' in noted["VERIFICATION_EMPTY"]["text"]

@@ -56,6 +56,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What people should know before work begins. */
+        get: operations["get_notes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -943,6 +960,21 @@ export interface components {
             near: string;
             at_limit: string;
             holds: string;
+        };
+        /** NoteList */
+        NoteList: {
+            notes: components["schemas"]["Note"][];
+        };
+        /**
+         * Note
+         * @description Something people should know.
+         */
+        Note: {
+            text: string;
+            /** @default  */
+            code: string;
+            /** @default  */
+            indicator: string;
         };
         /** RunList */
         RunList: {
@@ -2341,6 +2373,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Today"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_notes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteList"];
                 };
             };
             /** @description What is wrong, and what helps. */

@@ -76,8 +76,11 @@ async def drive(
     """Drive a run of Full Auto here, until it is over or only a person could go on."""
     import anyio
 
+    from allstop.app import equipping
     from allstop.app.work import workshop
 
+    for note in equipping.notes(house):
+        click.echo(f"note: {note}", err=True)
     async with workshop(house, agents) as shop:
         sitting = _Sitting(house, name, shop.engine, as_json=as_json)
         async with anyio.create_task_group() as group:

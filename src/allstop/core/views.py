@@ -188,7 +188,7 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
             parts = [_words(text, said), _used(usage.tokens), _changed(change)]
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=(), passed=True):
-            return "no verification configured"
+            return "No verification configured"
         case ChecksDone(results=results, findings=findings):
             passed = sum(check.passed for check in results)
             fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in findings if f.fatal]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -26,7 +26,10 @@ REMEMBERED = 1000
 
 
 class Checking:
-    def __init__(self, checks: Checks, workspaces: Workspaces) -> None:
+    def __init__(
+        self, checks: Checks, workspaces: Workspaces, unverified: Callable[[], str]
+    ) -> None:
+        self._unverified = unverified
         self._checks = checks
         self._workspaces = workspaces
         self._failed_on: dict[tuple[str, str], bool] = {}  # a base and a command: did it fail
@@ -42,6 +45,8 @@ class Checking:
         found = findings(changes, move.protected, move.protection)
         for finding in found:
             await watch.saw(Item(kind="finding", text=told(finding)))
+        if not move.checks and (warning := self._unverified()):
+            await watch.saw(Item(kind="warning", text=warning))
         results: tuple[CheckResult, ...] = ()
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate.box, watch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol, TypeVar, assert_never
 
 import anyio
@@ -51,11 +52,12 @@ class Hands:
         workspaces: Workspaces | None = None,  # where there is no repository
         launcher: Launcher,
         clean: Cleaner = lambda value: value,
+        unverified: Callable[[], str] = str,  # what is said where there is nothing to check by
     ) -> None:
         self.clean = clean
         self._agents = agents
         self._trees = workspaces
-        self._gate = Checking(checks, workspaces) if checks and workspaces else None
+        self._gate = Checking(checks, workspaces, unverified) if checks and workspaces else None
         self._launcher = launcher
         self._times = Timekeeper()
         self._patience: dict[RunId, Patience] = {}

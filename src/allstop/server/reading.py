@@ -12,7 +12,7 @@ import anyio
 import msgspec
 
 from allstop import __version__
-from allstop.app import beginning
+from allstop.app import beginning, equipping
 from allstop.app.checkup import examine, look_at_agents
 from allstop.app.rooms import run_of
 from allstop.app.today import Today, today
@@ -45,6 +45,12 @@ async def hold(desk: Desk, _: asked.Nothing) -> shapes.HoldView:
 
 async def day(desk: Desk, _: asked.Nothing) -> Today:
     return await today(desk.house, desk.station.engine.days)
+
+
+async def notes(desk: Desk, _: asked.Nothing) -> shapes.NoteList:
+    house = desk.house
+    found = equipping.noted(house) if house.root is not None else []
+    return shapes.NoteList(notes=found)
 
 
 # --- runs ---

@@ -49,6 +49,7 @@ READING = (
     _get("/healthz", "That it is there, and what it serves.", asked.Nothing, shapes.Health, reading.health),
     _get("/hold", "What has been said to all runs at once.", asked.Nothing, shapes.HoldView, reading.hold),
     _get("/day", "What all runs have used today, and what they may use.", asked.Nothing, Today, reading.day),
+    _get("/notes", "What people should know before work begins.", asked.Nothing, shapes.NoteList, reading.notes),
     _get("/runs", "Runs, the newest first.", asked.Runs, shapes.RunList, reading.runs),
     _get("/runs/{run}/events", "The record of a run.", asked.RunEvents, shapes.RecordList, reading.run_events),
     _get("/runs/{run}/at", "A run as it stood at a moment of its record.", asked.Moment, shapes.MomentView, reading_back.at),

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from allstop.app.checkup import AgentFinding, Finding
+from allstop.app.equipping import Note
 from allstop.app.overview import TaskView
 from allstop.core.approvals import Ask
 from allstop.core.auto import Decision
@@ -48,6 +49,10 @@ class Health(_Shape, frozen=True):
     repository: str  # its name, not its place
     hold: str
     settings_problem: str  # why a changed allstop.toml is not in force; "" if it is
+
+
+class NoteList(_Shape, frozen=True):
+    notes: list[Note]  # in the order they matter
 
 
 class HoldView(_Shape, frozen=True):

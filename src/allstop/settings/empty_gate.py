@@ -23,13 +23,21 @@ _EXAMPLE = ("npm test", "npm run typecheck")
 
 def warning(found: Iterable[ProposedCheck] = ()) -> str:
     """The whole of it, with what would suit this repository."""
-    commands = [check.run for check in found] or list(_EXAMPLE)
-    listed = ", ".join(json.encode(command).decode() for command in commands)
     lines = (
         *WARNING,
         "",
         "Suggestion: Add to allstop.toml:",
         "  [verification]",
-        f"  commands = [{listed}]",
+        f"  commands = [{_listed(found)}]",
     )
     return "\n".join(lines)
+
+
+def in_log(found: Iterable[ProposedCheck]) -> str:
+    """The same in a line, for the record of work that nothing has verified."""
+    return f"{CODE}: {INDICATOR}. {WARNING[2]} Suggestion: commands = [{_listed(found)}]"
+
+
+def _listed(found: Iterable[ProposedCheck]) -> str:
+    commands = [check.run for check in found] or list(_EXAMPLE)
+    return ", ".join(json.encode(command).decode() for command in commands)

@@ -32,6 +32,7 @@ export type InboxCount = Schemas['InboxCount']
 export type LiveList = Schemas['LiveList']
 export type LiveText = Schemas['LiveText']
 export type LogLine = Schemas['LogEvent']
+export type NoteList = Schemas['NoteList']
 export type RecordList = Schemas['RecordList']
 export type Remark = Sparse<Schemas['Remark'], 'id' | 'file' | 'line' | 'text'>
 export type Review = { at: string; text?: string; remarks?: Remark[] }
