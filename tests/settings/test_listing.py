@@ -33,7 +33,8 @@ def test_a_row_says_value_origin_purpose_and_default(world):
 
 
 def test_every_effective_key_has_one_row_and_one_origin(world):
-    loaded = world.project("agents.a.driver = 'codex'\n[prices.m]\ninput_mtok = 1\n").load()
+    world.user("[prices.m]\ninput_mtok = 1\n")
+    loaded = world.project("agents.a.driver = 'codex'\n").load()
 
     keys = [row.key for row in rows(loaded)]
 
@@ -52,7 +53,7 @@ def test_an_agents_required_key_has_no_default(world):
 
 
 def test_a_name_that_needs_quotes_has_them(world):
-    loaded = world.project("[prices.'gpt-4.1']\ninput_mtok = 1\n").load()
+    loaded = world.user("[prices.'gpt-4.1']\ninput_mtok = 1\n").load()
 
     assert row_of(loaded, 'prices."gpt-4.1".input_mtok').value == 1
 

@@ -51,6 +51,18 @@ WITHHELD = [
     ),
     ("", "agents.x = {driver = 'command', command = ['~/.ssh/id']}", "agents.x.command"),
     ("", "agents.x = {driver = 'command', command = ['../other/run']}", "agents.x.command"),
+    ("budget.day.cost_usd = 5", "budget.day.cost_usd = 5.5", "budget.day.cost_usd"),
+    ("budget.tokens = 1000", "budget.tokens = 9000", "budget.tokens"),
+    ("budget.task.turns = 3", "budget.task.turns = 4", "budget.task.turns"),
+    ("limits.memory_mb = 512", "limits.memory_mb = 4096", "limits.memory_mb"),
+    ("limits.disk_mb = 10", "limits.disk_mb = 11", "limits.disk_mb"),
+    ("", "prices.m = {input_mtok = 0}", "prices.m"),
+    ("", AGENT + "flat_rate = true", "agents.x.flat_rate"),
+    (
+        YOURS + "max_tokens_per_call = 9",
+        "agents.x.max_tokens_per_call = 10",
+        "agents.x.max_tokens_per_call",
+    ),
     (
         "agents.x = {driver = 'command', command = ['mine'], pass_env = ['TOKEN']}",
         "agents.x.command = ['./theirs']",
@@ -111,6 +123,9 @@ ALLOWED = [
     ("", "agents.x = {driver = 'command', command = ['./agent.sh']}"),
     ("", "agents.x = {driver = 'command', command = ['/usr/bin/env', 'agent']}"),
     ("", "agents.x = {driver = 'scripted', script = 'demo.toml'}"),
+    ("", "budget.day.cost_usd = 500\nlimits.disk_mb = 9000"),
+    ("budget.day.cost_usd = 5", "budget.day.cost_usd = 4"),
+    ("limits.memory_mb = 512", "limits.memory_mb = 256"),
     (YOURS, "agents.x.model = 'm'"),
     (YOURS, "agents.x = {driver = 'openai', api_key_env = 'TEAM_KEY'}"),
 ]

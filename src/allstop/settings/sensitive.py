@@ -1,7 +1,9 @@
 """Settings a repository may ask for but not decide: the list, and the reason for each.
 
-They make something run on this machine outside the sandbox, open the sandbox, or hand a key or
-login to somebody else. What runs inside the sandbox (setup, checks) is not among them.
+They make something run on this machine outside the sandbox, open the sandbox, hand a key or
+login to somebody else, or loosen a limit that the person has set. An agent can change the file:
+without this it could allow itself more. What runs inside the sandbox (setup, checks) is not
+among them.
 """
 
 from __future__ import annotations
@@ -100,12 +102,29 @@ def _allows_more(claim: Claim) -> bool:
     return bool(dropped) or any(rule not in _items(claim.without) for rule in allows)
 
 
+def _loosens(claim: Claim) -> bool:
+    """Whether it is more than the person allows; who allows nothing in particular loses nothing."""
+    numbers = (int, float)
+    if not isinstance(claim.value, numbers) or not isinstance(claim.without, numbers):
+        return False
+    return claim.value > claim.without
+
+
 def _items(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
 _MODES = (SandboxMode.ON, SandboxMode.AUTO, SandboxMode.OFF)
 _NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.FULL)
+
+_SUMS = ("turns", "tokens", "cost_usd", "minutes")
+_RESOURCES = ("processes", "memory_mb", "file_mb", "disk_mb")
+_LIMITS = (
+    *(("budget", name) for name in _SUMS),
+    *(("budget", whose, name) for whose in ("task", "sprint", "day") for name in _SUMS),
+    *(("limits", name) for name in _RESOURCES),
+    ("agents", "*", "max_tokens_per_call"),
+)
 
 SENSITIVE: tuple[Sensitive, ...] = (
     Sensitive(
@@ -215,6 +234,20 @@ SENSITIVE: tuple[Sensitive, ...] = (
         key=("store", "url"),
         why="keeps everything that happens in a database you didn't choose",
         needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("prices", "*"),
+        why="says what models cost, and so how much of your budget is used",
+        needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("agents", "*", "flat_rate"),
+        why="counts no money for this agent, whatever your budget",
+        needs_trust=_always,
+    ),
+    *(
+        Sensitive(key=key, why="allows more than you allow", needs_trust=_loosens)
+        for key in _LIMITS
     ),
 )
 
