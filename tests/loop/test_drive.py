@@ -311,6 +311,7 @@ async def test_a_process_that_ends_in_order_leaves_no_open_move(world):
         await anyio.sleep(10)
 
     assert ends(await world.events("t")) == [FailureKind.INTERRUPTED]
+    assert (await world.state("t")).tally.busy_s > 0  # it is known until when it went on
 
 
 async def test_f5_an_agent_is_told_yes_or_no_or_waits_for_a_person(world):

@@ -597,3 +597,31 @@ def test_k5_after_a_cap_the_agent_is_told_why():
     move = fly().back(failed(FailureKind.CAPPED))
 
     assert move.prompt.text == prompts.again("Fix it", prompts.CAPPED)
+
+
+def test_k6_a_night_in_which_nobody_drove_it_is_no_time_at_work():
+    """K6: counters survive a restart; what is counted is the time up to the last sign of life."""
+    flight = fly(attempt_s=1800.0)
+    flight.start()
+    flight.wait(600)
+    flight.notes(Item(kind="did", text="something"))
+    flight.wait(8 * 3600)
+
+    move = flight.end(failed(FailureKind.INTERRUPTED))
+
+    assert isinstance(move, TakeTurn)
+    assert move.timeout_s == 1200.0
+    assert flight.state.tally.busy_s == 600.0
+
+
+def test_k5_the_time_of_a_turn_counts_once_however_often_it_is_heard_of():
+    flight = fly(attempt_s=1800.0)
+    flight.start()
+    for _ in range(3):
+        flight.wait(100)
+        flight.notes(Item(kind="did", text="something"))
+    flight.wait(100)
+    move = flight.end(said("more"))
+
+    assert move.timeout_s == 1400.0
+    assert flight.state.tally.busy_s == 400.0

@@ -311,7 +311,11 @@ def test_b9_a_gate_that_ran_out_of_the_attempts_time_is_a_timeout():
 
 def test_b9_time_before_a_kill_counts_after_it():
     flight = fly(attempt_s=100.0)
-    flight.back(failed(FailureKind.INTERRUPTED), after_s=30)
+    flight.start()
+    flight.wait(30)
+    flight.notes(Item(kind="interrupted", text="the process ended"))
+    flight.wait(3600)
+    flight.end(failed(FailureKind.INTERRUPTED))
 
     assert flight.back(WorkspaceOpen(base="c0")).timeout_s == 70
 

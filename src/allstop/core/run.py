@@ -21,6 +21,7 @@ from allstop.core.events import (
     Event,
     MoveEnded,
     MoveStarted,
+    Noted,
     Opened,
     Stopped,
     ThreadOpened,
@@ -100,6 +101,7 @@ class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     stops: int  # of this run, when it began
     thread: str | None = None
     cost_microusd: int = 0  # reserved
+    seen_at: datetime | None = None  # the last sign of life
 
 
 class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
@@ -230,7 +232,7 @@ def _braked(limits: Limits, verdict: Verdict) -> Move:
     return Finish(outcome=Outcome.BRAKED, note=verdict.reason)
 
 
-def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
+def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:  # noqa: C901 - a case for each kind
     match event:
         case MoveStarted(id=move_id, move=move, at=at):
             opened = OpenMove(
@@ -245,6 +247,8 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
             )
         case MoveEnded():
             return _move_ended(state, event)
+        case Noted(at=at) if state.open_move is not None:
+            return replace(state, open_move=replace(state.open_move, seen_at=at))
         case ThreadOpened(thread=thread) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, thread=thread))
         case Asked(ask=ask, at=at):
@@ -269,7 +273,7 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:
 
 def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     move, result = state.open_move, event.result
-    busy_s = 0.0 if move is None else brakes.seconds_in(event.at - move.started_at)
+    busy_s = 0.0 if move is None else brakes.seconds_in(_ended_at(move, event) - move.started_at)
     usage = result.usage if isinstance(result, Charged) else UNUSED
     before = state.tally
     tally = Tally(
@@ -286,6 +290,14 @@ def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     return replace(
         state, open_move=None, tally=tally, asks={}, asked_at={}, permits={}, broke=broke
     )
+
+
+def _ended_at(move: OpenMove, event: MoveEnded) -> datetime:
+    """An interrupted move is ended by whoever takes it up, maybe days later: it was no work since."""
+    result = event.result
+    if isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED:
+        return move.seen_at or move.started_at
+    return event.at
 
 
 def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:

@@ -253,7 +253,9 @@ class Drive(Generic[S]):
             self._writing = False
 
     async def _cut_short(self) -> None:
-        """The process is about to end: leave no open move behind."""
+        """The process is about to end: leave no open move behind, and say until when it went on."""
+        if self.state.open_move is not None:
+            self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
             page = self._page(unfinished(self.state.open_move, FailureKind.INTERRUPTED))
             try:

@@ -36,6 +36,7 @@ from allstop.core.moves import (
     Move,
     OpenWorkspace,
     Outcome,
+    Result,
     RunChecks,
     TakeTurn,
     TurnDone,
@@ -110,14 +111,14 @@ class TaskPilot:
                 return replace(state, agent=agent, wait_until=None, hears=hears, began=at)
             case MoveStarted(at=at):
                 return replace(state, began=at)
-            case Noted(items=items):
-                return _noted(state, items)
+            case Noted(items=items, at=at):
+                return _noted(_alive(state, at), items)
             case Reached():
                 return replace(state, hears=state.hears + 1)
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
-                return _came_back(_rested(state, at), result, at)
+                return _came_back(_rested(state, result, at), result, at)
             case Commanded(command=Say() as said):
                 return replace(state, told=(*state.told, said.words))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
@@ -205,11 +206,20 @@ def _seconds_left(state: TaskState) -> float:
     return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
 
 
-def _rested(state: TaskState, at: datetime) -> TaskState:
-    """Only the time in moves counts: waiting for people or for a rate limit is free."""
+def _rested(state: TaskState, result: Result, at: datetime) -> TaskState:
+    is_lost = isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED
+    return replace(state if is_lost else _alive(state, at), began=None)
+
+
+def _alive(state: TaskState, at: datetime) -> TaskState:
+    """Only the time in moves counts: waiting for people or for a rate limit is free.
+
+    It is counted up to each sign of life: of a move that was interrupted nobody knows when it
+    ended, and the hours until somebody took it up again were no work.
+    """
     if state.began is None:
         return state
-    return replace(state, began=None, busy_s=state.busy_s + brakes.seconds_in(at - state.began))
+    return replace(state, began=at, busy_s=state.busy_s + brakes.seconds_in(at - state.began))
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
