@@ -151,6 +151,11 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_adds,
     ),
     Sensitive(
+        key=("workspace", "copy"),
+        why="shows further untracked files of your checkout to agents",
+        needs_trust=_adds,
+    ),
+    Sensitive(
         key=("approvals", "rules"),
         why="lets agents run commands you would be asked about, or drops a rule of yours",
         needs_trust=_allows_more,
