@@ -50,7 +50,7 @@ def served():
 
 def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
     setup = Setup(
-        program=str(program("codex")), home=str(home), model="gpt-5.5", base_url=f"{url}/v1",
+        program=str(program("codex")), room=Box(home=str(home)), model="gpt-5.5", base_url=f"{url}/v1",
         key=KEY, key_name="BENCH_API_KEY", retries=0,
     )  # fmt: skip
     return CodexAgent(setup, name="codex", launcher=launcher, clock=SystemClock())
@@ -58,7 +58,7 @@ def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
 
 def claude(url: str, launcher: ProcessLauncher, home: Path) -> ClaudeCodeAgent:
     how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=Leave.ASK)
-    return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), home=str(home))
+    return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), room=Box(home=str(home)))
 
 
 async def cost(what: str, agent, place: Box | None, turns: int) -> None:

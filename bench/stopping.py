@@ -81,7 +81,7 @@ async def one_round(folder: Path, agents: int) -> tuple[float, int, int]:
     agent = CommandAgent(
         ["/usr/bin/python3", "-c", HOSTILE.read_text(), KINDS, token],
         launcher=launcher,
-        home=str(folder),
+        room=Box(home=str(folder)),
     )
     hands = Hands({"a": agent}, checks=None, workspaces=Folders(folder / "w"), launcher=launcher)
     engine = LocalEngine(

@@ -33,7 +33,7 @@ from allstop.core.ids import BOARD
 from allstop.core.moves import Failed, Spawn
 from allstop.core.prompting import prompt
 from allstop.core.tasks import NewTask, Status
-from allstop.ports import Live, Turn
+from allstop.ports import Box, Live, Turn
 from common import (
     COMMITS,
     SMALL,
@@ -263,7 +263,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     house = house_in(folder)
     launcher = await make_launcher("on", house.live)
     workspaces = await work.workspaces(house, launcher)
-    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, home=str(folder))
+    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=Box(home=str(folder)))
     found: dict[str, list[Step]] = defaultdict(list)
 
     async def step(what: str, doing: Awaitable[T]) -> T:

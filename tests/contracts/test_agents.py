@@ -98,7 +98,7 @@ class TestCommand(AgentContract):
             return CommandAgent(
                 ["/bin/sh", "-c", script, "sh"],
                 launcher=launcher,
-                home=str(tmp_path / "home"),
+                room=Box(home=str(tmp_path / "home")),
                 prompt=request.param,
                 env={"LC_ALL": "C.UTF-8"},
             )
@@ -154,9 +154,7 @@ async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
     """K9: stdin, argument or file."""
     from allstop.testing.agents import Onlooker, turn
 
-    agent = CommandAgent(
-        ["/bin/echo", "you said:"], launcher=launcher, home=place.home, prompt="arg"
-    )
+    agent = CommandAgent(["/bin/echo", "you said:"], launcher=launcher, room=place, prompt="arg")
 
     result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), Onlooker())
 
@@ -167,7 +165,7 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
     from allstop.core.moves import FailureKind
     from allstop.testing.agents import Onlooker, turn
 
-    agent = CommandAgent(["/no/such/program"], launcher=launcher, home=place.home)
+    agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place)
 
     result = await agent.take_turn(turn(place), Onlooker())
 

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
+from allstop.app.boxes import own_box
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
-from allstop.core.ids import AgentName, RunId
+from allstop.core.ids import RunId
 from allstop.core.moves import Check, CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.plain import ending
 from allstop.core.prompting import prompt
@@ -114,16 +116,16 @@ async def try_agent(house: House, name: str, text: str) -> Tried:
     )
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         with anyio.move_on_after(TRY_S):
-            result = await agent.take_turn(_turn(chosen, text, Path(folder)), Unwatched())
+            place = _place(house, Path(folder))
+            turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
+            result = await agent.take_turn(turn, Unwatched())
         await agent.close()
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
-def _turn(name: AgentName, text: str, folder: Path) -> Turn:
-    for each in ("home", "work"):
-        (folder / each).mkdir(mode=0o700)
-    place = Box(home=str(folder / "home"), workspace=str(folder / "work"))
-    return Turn(run=RunId(f"try-{name}"), prompt=prompt(text), place=place)
+def _place(house: House, folder: Path) -> Box:
+    (folder / "work").mkdir(mode=0o700)
+    return replace(own_box(house, folder / "home"), workspace=str(folder / "work"))
 
 
 async def examine(house: House) -> list[Finding]:

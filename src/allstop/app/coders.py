@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allstop.app.boxes import own_box
 from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.app.tariffs import tariff
@@ -26,12 +27,11 @@ def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> 
     from allstop.adapters.agents.codex import CodexAgent, Setup
 
     home = login_home(house, name, settings) if login else house.folder / "homes" / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
     setup = Setup(
         program=program,
-        home=str(home),
+        room=own_box(house, home),
         model=settings.model,
         base_url=settings.base_url,
         key=key,

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allstop.app.boxes import own_box
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -28,18 +29,15 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
     program, key = find_acp(house, name, settings), key_for(house, name, settings)
     from allstop.adapters.agents.acp import AcpAgent, Setup, Wishes
 
-    home = house.folder / "homes" / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
     setup = Setup(
         argv=(program, *settings.command[1:]),
-        home=str(home),
+        room=own_box(house, house.folder / "homes" / name),
         wishes=Wishes(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
         env={**passed, **settings.env},
-        read=tuple(str(Path(path).expanduser()) for path in house.settings.sandbox.read),
         flat_rate=settings.flat_rate,
     )
     return AcpAgent(setup, launcher=launcher, clock=house.clock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from allstop.app.boxes import own_box
 from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.ports import Agent as AgentPort
@@ -26,7 +27,6 @@ def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) ->
     from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
 
     home = login_home(house, name, settings) if login else house.folder / "homes" / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
     program = Program(
@@ -42,7 +42,7 @@ def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) ->
         program,
         launcher=launcher,
         clock=house.clock,
-        home=str(home),
+        room=own_box(house, home),
         flat_rate=login or settings.flat_rate,
     )
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from allstop.app.boxes import box, own_box
 from allstop.app.coders import find_codex, hire_codex
 from allstop.app.coders_acp import hire_acp
 from allstop.app.coders_claude import find_claude, hire_claude
 from allstop.app.models import PROVIDERS, CrewError, hire_model
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
-from allstop.ports import Abilities, Launcher, Turn, Watch
+from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
 from allstop.settings import roster
 from allstop.settings.model import TALKERS, Agent, Driver
@@ -30,7 +31,7 @@ class Crew(Mapping[AgentName, AgentPort]):
         self._house = house
         self._launcher = launcher
         self._made: dict[AgentName, AgentPort] = {}
-        self._as: dict[AgentName, Agent] = {}
+        self._as: dict[AgentName, tuple[Agent, Box]] = {}
         self._let_go: list[AgentPort] = []
 
     def hire(self, names: Iterable[AgentName]) -> None:
@@ -40,7 +41,7 @@ class Crew(Mapping[AgentName, AgentPort]):
             CrewError: one of them can't work here.
         """
         for name in names:
-            wanted = settings_of(self._house, name)
+            wanted = (settings_of(self._house, name), box(self._house))
             if self._as.get(name) == wanted:
                 continue
             new = make(self._house, self._launcher, name)
@@ -194,12 +195,10 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
         hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
         raise CrewError(f"agent {name!r} has no command", hint)
-    home = house.folder / "homes" / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return CommandAgent(
         (program(settings.command[0], house), *settings.command[1:]),
         launcher=launcher,
-        home=str(home),
+        room=own_box(house, house.folder / "homes" / name),
         prompt=settings.prompt.value,
         env=_environment(house, settings),
         limit_patterns=house.settings.retry.rate_limit_patterns,

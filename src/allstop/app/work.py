@@ -12,6 +12,7 @@ from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository import Repository, checked_out_branch
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import limits
+from allstop.app.boxes import box
 from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
 from allstop.app.secrets import Discretion
@@ -24,8 +25,7 @@ from allstop.engines.local import LocalEngine
 from allstop.loop.days import Days
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Box, Caps, Launcher, Network
-from allstop.settings.model import Network as NetworkSetting
+from allstop.ports import Launcher
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -127,22 +127,6 @@ async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
         setup=settings.workspace.setup or "",
         setup_timeout_s=float(settings.workspace.setup_timeout),
         disk_mb=settings.limits.disk_mb,
-    )
-
-
-def box(house: House) -> Box:
-    """What every box of this repository has."""
-    settings = house.settings
-    caps = settings.limits
-    return Box(
-        home="",
-        read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
-        network=Network.NONE if settings.sandbox.network is NetworkSetting.NONE else Network.FULL,
-        caps=Caps(
-            processes=caps.processes or Caps().processes,
-            memory_mb=caps.memory_mb,
-            file_mb=caps.file_mb,
-        ),
     )
 
 

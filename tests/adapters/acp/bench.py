@@ -11,6 +11,7 @@ from allstop.adapters.agents.acp import AcpAgent, Setup
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
+from allstop.ports import Box
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import ModelServer, model_server
 from programs import program
@@ -70,7 +71,7 @@ class Bench:
         return self._made(argv=argv)
 
     def _made(self, **fields):
-        setup = Setup(home=str(self.room), **fields)
+        setup = Setup(**{"room": Box(home=str(self.room)), **fields})
         return AcpAgent(setup, launcher=self.launcher, clock=SystemClock())
 
     async def turn(self, agent, watch=None, text="hello", **fields):

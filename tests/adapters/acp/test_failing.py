@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.acp.bench import KEY
 from adapters.claude_code.bench import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.model_server import Fault, Refused, Say
-from programs import program
 from stalling import result_of
 
 KINDS = {
@@ -61,7 +61,7 @@ async def test_q18_nonsense_about_usage_does_no_harm(bench, fault):
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
     """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
-    agent = await bench.agent([fault], read=(str(program("claude")),))
+    agent = await bench.agent([fault], room=replace(bench.place, workspace=None))
     server = bench.server
 
     result = await result_of(agent, server, bench.launcher)

@@ -11,6 +11,7 @@ from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
+from allstop.ports import Box
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Call, ModelServer, Say, model_server
 from programs import program
@@ -63,7 +64,7 @@ class Bench:
         home = self._tmp / "room"
         home.mkdir(mode=0o700, exist_ok=True)
         return ClaudeCodeAgent(
-            made, launcher=self.launcher, clock=SystemClock(), home=str(home), **more
+            made, launcher=self.launcher, clock=SystemClock(), room=Box(home=str(home)), **more
         )
 
     async def turn(self, agent, watch=None, text="hello", **fields):

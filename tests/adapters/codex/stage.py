@@ -6,6 +6,7 @@ import anyio
 
 from allstop.adapters.agents.codex import CodexAgent, Setup
 from allstop.adapters.clock import SystemClock
+from allstop.ports import Box
 from allstop.testing.model_server import Call, ModelServer, Say, model_server
 from programs import program
 
@@ -29,7 +30,7 @@ class Stage:
     def agent_at(self, url, **changes) -> CodexAgent:
         own = {
             "program": str(program("codex")),
-            "home": self._home,
+            "room": Box(home=self._home),
             "model": "gpt-5.5",
             "base_url": url,
             "key": KEY,

@@ -24,14 +24,14 @@ class CommandAgent:
         argv: Sequence[str],
         *,
         launcher: Launcher,
-        home: str,
+        room: Box,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
     ) -> None:
         self._argv = tuple(argv)
         self._launcher = launcher
-        self._home = home
+        self._room = room  # for turns without a workspace
         self._prompt = prompt
         self._env = dict(env or {})
         self._limit_patterns = limit_patterns
@@ -54,7 +54,7 @@ class CommandAgent:
 
     def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
         text = turn.prompt.whole
-        box = turn.place or Box(home=self._home)
+        box = turn.place or self._room
         argv, stdin = self._argv, text.encode(errors="replace")
         if self._prompt == "arg":
             argv, stdin = (*argv, text), b""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.opening import Wishes
 from allstop.ports import Box, Launch
@@ -18,12 +17,11 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What one agent is started with."""
 
     argv: tuple[str, ...]
-    home: str  # for turns without a workspace
+    room: Box  # for turns without a workspace
     wishes: Wishes = Wishes()
     key: str = ""
     key_name: str = ""  # the variable it is from
     env: Mapping[str, str] = {}
-    read: tuple[str, ...] = ()  # what it must be able to read: it may be in front of another
     answer_within_s: float = 60.0  # a request; a turn may take as long as it is given
     flat_rate: bool = False
 
@@ -32,8 +30,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
-    box = place or Box(home=setup.home)
-    box = replace(box, read=tuple(dict.fromkeys((*box.read, *setup.read))))
+    box = place or setup.room
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
     return Launch(
         argv=("sh", "-c", _SAYING_WHERE, "sh", *setup.argv),

@@ -52,15 +52,15 @@ class ClaudeCodeAgent:
         *,
         launcher: Launcher,
         clock: Clock,
-        home: str,
+        room: Box,
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
-        """`home` is where it lives in turns without a workspace; and in all, where there is a login."""
+        """`room` is for turns without a workspace; its home is for all, where there is a login."""
         self._program = program
         self._launcher = launcher
         self._clock = clock
-        self._home = home
+        self._room = room
         self._flat_rate = flat_rate
         self._new_thread = new_thread
 
@@ -91,9 +91,9 @@ class ClaudeCodeAgent:
         self, turn: Turn, opening: Opening, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
         telling = Telling(opening.thread, turn.max_tokens)
-        box = turn.place or Box(home=self._home)
+        box = turn.place or self._room
         if self._program.login:
-            box = replace(box, home=self._home)
+            box = replace(box, home=self._room.home)
         launch = launch_of(self._program, turn, box, opening)
         async with self._launcher.launch(launch) as child:
             exchange = Exchange(child, telling, watch, self._moment, self._program.leave)

@@ -42,7 +42,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What one agent is started with."""
 
     program: str  # its whole path
-    home: str  # for conversations without a workspace; and for all, where there is a login
+    room: Box  # for conversations without a workspace; its home is for all, where there is a login
     model: str | None = None
     base_url: str | None = None
     key: str = ""
@@ -62,9 +62,9 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
-    box = place or Box(home=setup.home)
+    box = place or setup.room
     if setup.login:
-        box = replace(box, home=setup.home)
+        box = replace(box, home=setup.room.home)
     box = replace(box, read=tuple(dict.fromkeys((*box.read, *beside(setup.program)))))
     return Launch(
         argv=(setup.program, "app-server", *arguments(setup)),
