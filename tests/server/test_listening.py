@@ -43,7 +43,7 @@ class Stage:
         changes = Changes(self.watcher)
         await changes.begin()
         ring = Ring(Place(self.watcher.pos, 10**12), size)
-        self.hub = Hub(self.watcher, changes, ring, lambda: self.house.secrets)
+        self.hub = Hub(self.watcher, changes, ring)
         self.watcher.tell(self.hub.hear)
 
     async def write(self, count):

@@ -60,6 +60,7 @@ class HookRunner:
         host: Mapping[str, str] | None = None,
         show: Callable[[str], None] = lambda line: None,
         patience_s: float = PATIENCE_S,
+        clean: Callable[[str], str] = lambda text: text,
     ) -> None:
         """`commands` by the hook's name; `host` is the environment to take from."""
         self._commands = commands
@@ -69,6 +70,7 @@ class HookRunner:
         self._host = os.environ if host is None else host
         self._show = show
         self._patience_s = patience_s
+        self._clean = clean  # of what must not be in a log
         self._stack = AsyncExitStack()
         self._scope: anyio.CancelScope
         self._idle: anyio.Event
@@ -168,7 +170,7 @@ class HookRunner:
     def _report(self, facts: Facts, ran: Ran) -> None:
         line = " ".join(filter(None, (facts.hook, facts.task, ran.how)))
         at = self._clock.now().isoformat(timespec="seconds")
-        said = "".join(f"    {each}\n" for each in plain(ran.output).splitlines())
+        said = "".join(f"    {each}\n" for each in plain(self._clean(ran.output)).splitlines())
         try:
             self._write(f"{at} {line}\n{said}")
         except OSError as error:

@@ -105,7 +105,7 @@ async def beginning(
     Raises:
         AllstopError: it can't be had.
     """
-    goal = goal.strip()
+    goal = house.secrets.veil(goal.strip())  # a person's words, though no command of theirs
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done")
     name = await free_name(house)
@@ -143,7 +143,7 @@ def rehearsal(house: House, *, goal: str, summary: TurnSummary | None) -> AutoSp
     """
     auto = house.settings.auto
     return AutoSpec(
-        goal=goal,
+        goal=house.secrets.veil(goal),
         agent=NOBODY,
         target=work.target(house),
         min_confidence=auto.min_confidence,

@@ -105,7 +105,7 @@ async def tell(
 
 def _as_recorded(house: House, event: Commanded) -> Event:
     """As it will be read again: what is folded here must be what is folded from the record."""
-    kept = house.secrets.hidden_in(event)
+    kept = house.as_recorded(event)
     return msgspec.json.decode(msgspec.json.encode(kept), type=Commanded)
 
 

@@ -161,7 +161,9 @@ async def hooks_at_hand(
     log = house.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
     async with (
-        HookRunner(commands, house.repository, log, clock=house.clock, show=show) as runner,
+        HookRunner(
+            commands, house.repository, log, clock=house.clock, show=show, clean=house.secrets.scrub
+        ) as runner,
         anyio.create_task_group() as group,
     ):
         group.start_soon(_fire_hooks, house, known, runner)

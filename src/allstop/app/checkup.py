@@ -120,6 +120,7 @@ async def try_agent(house: House, name: str, text: str) -> Tried:
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, Unwatched())
         await agent.close()
+    result = house.secrets.scrubbed_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
@@ -225,7 +226,8 @@ async def try_checks(house: House) -> list[CheckResult]:
     try:
         place = places.place("doctor")
         boxed = BoxedChecks(launcher, trusted=house.is_trusted)
-        return [await _try_check(boxed, check, place) for check in work.checks(house)]
+        results = [await _try_check(boxed, check, place) for check in work.checks(house)]
+        return [house.secrets.scrubbed_in(result) for result in results]
     finally:
         places.discard("doctor")
 

@@ -14,6 +14,7 @@ from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
+    from allstop.core.events import Event
     from allstop.core.secrets import Secrets
     from allstop.settings import Environment, Loaded, Settings
 
@@ -117,9 +118,7 @@ class House:
     def journal(self) -> SqliteJournal:
         from allstop.adapters.journals.sqlite import SqliteJournal
 
-        journal = SqliteJournal(
-            self.folder, self.clock, clean=lambda event: self.secrets.hidden_in(event)
-        )
+        journal = SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -131,6 +130,14 @@ class House:
         from allstop.app.secrets import known_secrets
 
         return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
+
+    def as_recorded(self, event: Event) -> Event:
+        """As it is kept. What a run begins with is used as it is: only known secrets leave it."""
+        from allstop.core.events import Commanded
+
+        if isinstance(event, Commanded):
+            return self.secrets.veiled_in(event)
+        return self.secrets.hidden_in(event)
 
     @property
     def is_trusted(self) -> bool:

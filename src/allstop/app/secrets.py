@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from allstop.core.errors import AllstopError
-from allstop.core.secrets import Secrets, is_secret_name
+from allstop.core.secrets import Flow, Secrets, is_secret_name
 from allstop.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -26,6 +26,20 @@ class Discretion:
 
     def __call__(self, value: T) -> T:
         return self._secrets().scrubbed_in(value)
+
+
+class DiscreetWords:
+    """The same for what is shown piece by piece."""
+
+    def __init__(self, secrets: Callable[[], Secrets]) -> None:
+        self._secrets = secrets
+        self._flow = Flow()
+
+    def feed(self, text: str) -> str:
+        return self._flow.feed(text, self._secrets())
+
+    def end(self) -> str:
+        return self._flow.end()
 
 
 def known_secrets(

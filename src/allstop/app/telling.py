@@ -66,7 +66,7 @@ class _Watch:
         self._name = name
         self._post = post
         self._show = show
-        self._without_secrets = house.secrets.scrub
+        self._without_secrets = lambda text: house.secrets.scrub(text)
         self._where = house.root.name if house.root else ""
         self._told = Told()
         self._seqs: dict[RunId, int] = {}

@@ -15,7 +15,7 @@ from allstop.app import limits
 from allstop.app.boxes import box
 from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
-from allstop.app.secrets import Discretion
+from allstop.app.secrets import DiscreetWords, Discretion
 from allstop.app.telling import telling
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
@@ -61,6 +61,7 @@ async def workshop(
         launcher=launcher,
         clean=Discretion(lambda: house.secrets),
         unverified=lambda: unverified(house),
+        words=lambda: DiscreetWords(lambda: house.secrets),
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(

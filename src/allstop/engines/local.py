@@ -301,6 +301,8 @@ class LocalEngine:
         self._receipts.add(stops, halted)
 
     def _show(self, run: RunId, live: Live) -> None:
+        if live.kind == "trouble":  # in an error's own words
+            live = self._deck.hands.clean(live)
         for show in self._viewers:
             show(run, live)
 

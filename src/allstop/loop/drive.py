@@ -294,7 +294,7 @@ class Drive(Generic[S]):
         left_s = brakes.seconds_left(
             state.limits, state.tally, state.opened.at, state.open_move.started_at
         )
-        watch = MoveWatch(self, state.open_move.id)
+        watch = MoveWatch(self, state.open_move.id, self._deck.hands.words)
         try:
             within_s = math.inf if left_s is None else left_s
             most = lost_by(state.open_move) if _is_capped(move) else None
@@ -305,6 +305,9 @@ class Drive(Generic[S]):
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
             message = f"{type(error).__name__}: {error}"
             return replace(unfinished(state.open_move, FailureKind.CRASHED), message=message)
+        finally:
+            if not self._is_cut:
+                watch.end()
 
     # --- what the agent says while it works ---
 

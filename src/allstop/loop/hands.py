@@ -31,6 +31,7 @@ from allstop.loop.advising import Advising
 from allstop.loop.checking import Checking
 from allstop.loop.heard import Heard
 from allstop.loop.leash import Leash
+from allstop.loop.move_watch import Words
 from allstop.loop.patience import Patience, Timekeeper
 from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
@@ -53,8 +54,10 @@ class Hands:
         launcher: Launcher,
         clean: Cleaner = lambda value: value,
         unverified: Callable[[], str] = str,  # what is said where there is nothing to check by
+        words: Callable[[], Words] | None = None,  # the same for what is shown as it comes
     ) -> None:
         self.clean = clean
+        self.words = words
         self._agents = agents
         self._trees = workspaces
         self._gate = Checking(checks, workspaces, unverified) if checks and workspaces else None

@@ -23,15 +23,37 @@ class Listener(Protocol):
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer: ...
 
 
+class Words(Protocol):
+    """Text that is shown as it comes, in pieces; what may become a secret is held back."""
+
+    def feed(self, text: str) -> str: ...
+    def end(self) -> str: ...
+
+
 class MoveWatch:
     """Lets an agent speak to the drive about one move only."""
 
-    def __init__(self, drive: Listener, move_id: MoveId) -> None:
+    def __init__(self, drive: Listener, move_id: MoveId, words: Callable[[], Words] | None) -> None:
         self._drive = drive
         self._move_id = move_id
+        self._new_words = words
+        self._words: dict[str, Words] = {}  # by kind
 
     def live(self, live: Live) -> None:
-        self._drive.show(live)
+        if self._new_words is None:
+            self._drive.show(live)
+            return
+        words = self._words.get(live.kind)
+        if words is None:
+            words = self._words[live.kind] = self._new_words()
+        if shown := words.feed(live.text):
+            self._drive.show(Live(live.kind, shown))
+
+    def end(self) -> None:
+        """Nothing more is said: what was held back is shown."""
+        for kind, words in self._words.items():
+            if rest := words.end():
+                self._drive.show(Live(kind, rest))
 
     async def opened(self, thread: str) -> None:
         await self._drive.record(lambda now: ThreadOpened(at=now, id=self._move_id, thread=thread))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,7 +11,6 @@ import anyio.lowlevel
 from allstop.core.events import Closed, MoveEnded
 from allstop.core.following import FollowedRoom
 from allstop.core.ids import RunId
-from allstop.core.secrets import Flow, Secrets
 from allstop.ports import Live, Placed
 from allstop.server.changes import COUNT_S, Changes
 from allstop.server.frames import Frame, Place, fleeting, frame, of_record
@@ -31,23 +30,17 @@ PAGE = 200
 LONGEST_LIVE = 20_000
 """Characters of one run's live text in one beat; what is more is cut: it is only shown."""
 
-MOST_FLOWS = 1000
-
 
 class Hub:
     """One ring for all; whoever falls out of it is sent the same from the journal."""
 
-    def __init__(
-        self, watcher: Watcher, changes: Changes, ring: Ring, secrets: Callable[[], Secrets]
-    ) -> None:
+    def __init__(self, watcher: Watcher, changes: Changes, ring: Ring) -> None:
         self._watcher = watcher
         self._changes = changes
         self.ring = ring
         self._placed: list[Placed] = []
         self._live: dict[Source, str] = {}
-        self._flows: dict[Source, Flow] = {}
         self.spoken = Spoken(lambda: int(watcher.now.timestamp() * 1_000_000))
-        self._secrets = secrets
         self._stirred = anyio.Event()
         self.bell = anyio.Event()  # rings for all who listen; then there is another
         self.beats = 0
@@ -112,22 +105,13 @@ class Hub:
         newest = self.ring.newest
         self.ring.put(
             fleeting("live", source.run, self.spoken.add(source, text), newest)
-            for source, text in self._shown(live)
+            for source, text in live.items()
         )
         views = [each async for each in self._changes.found()]
         self.ring.put(
             frame(kind, run, value, Place(newest.pos, newest.part + number))
             for number, (kind, run, value) in enumerate(views, start=1)
         )
-
-    def _shown(self, live: dict[Source, str]) -> Iterator[tuple[Source, str]]:
-        """Without secrets, which may come in pieces."""
-        if len(self._flows) > MOST_FLOWS:
-            self._flows.clear()
-        for source, text in live.items():
-            flow = self._flows.setdefault(source, Flow())
-            if shown := flow.feed(text, self._secrets()):
-                yield source, shown
 
     async def frames(self, placed: Placed) -> list[Frame]:
         """What one record says, now as ever."""

@@ -92,7 +92,7 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
     changes = Changes(watcher)
     await changes.begin()
     ring = Ring(Place(watcher.pos, time.time_ns() // 1_000_000))
-    hub = Hub(watcher, changes, ring, lambda: house.secrets)
+    hub = Hub(watcher, changes, ring)
     watcher.tell(hub.hear)
     async with station(house, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(house, say, lambda: driver.engine.limit_day(of_day(house)))

@@ -18,6 +18,9 @@ _IN_CREATE = 0x100
 _IN_DELETE = 0x200
 _POLL_S = 0.5
 
+NOBODY = "STOP file"
+"""Who put it there, if they did not say so."""
+
 
 class Sentinel:
     def __init__(self, path: Path) -> None:
@@ -35,7 +38,7 @@ class Sentinel:
                 line = file.readline(200)
         except OSError:
             line = ""
-        return one_line(line, 100) or "STOP file"
+        return one_line(line, 100) or NOBODY
 
     def raise_(self, why: str) -> None:
         """Put it there. It can fail where the disk is full; the journal's record still stops."""

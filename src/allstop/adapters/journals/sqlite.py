@@ -18,7 +18,7 @@ from allstop.adapters.journals.claims import Claims
 from allstop.adapters.journals.connecting import DAMAGE, broken, connect
 from allstop.adapters.journals.page import Ledger, Page
 from allstop.adapters.journals.schema import MIGRATIONS
-from allstop.adapters.journals.sentinel import Sentinel
+from allstop.adapters.journals.sentinel import NOBODY, Sentinel
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
@@ -315,8 +315,16 @@ class SqliteJournal:
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
         if self._helm.hold is not Hold.STOPPED:
-            stop = Commanded(at=self._clock.now(), command=Allstop(), by=self.sentinel.why())
-            self._write(page, _Job((Entry(HELM, stop),), None, None))
+            self._write(page, _Job((Entry(HELM, self._stop()),), None, None))
+
+    def _stop(self) -> Event:
+        """With the words that are in the file, if they can be made fit to be kept."""
+        now = self._clock.now()
+        try:
+            stop = Commanded(at=now, command=Allstop(), by=self.sentinel.why())
+            return self._clean(stop) if self._clean else stop
+        except Exception:  # noqa: BLE001 - nothing is in the way of a stop
+            return Commanded(at=now, command=Allstop(), by=NOBODY)
 
     async def _heed_sentinel(self) -> None:
         while True:
