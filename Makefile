@@ -21,7 +21,7 @@ web: ## build the control room's page; no Node is needed for it
 
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
-	@tools/system-packages git bwrap setpriv prlimit
+	@tools/system-packages git openssl bwrap setpriv prlimit
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
@@ -46,7 +46,7 @@ bench: ## every benchmark, one after the other
 
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
-	@tools/system-packages git bwrap setpriv prlimit
+	@tools/system-packages git openssl bwrap setpriv prlimit
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py

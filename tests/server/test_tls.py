@@ -1,0 +1,86 @@
+"""K22: the control room by TLS, with a certificate of one's own; without one it stays at home."""
+
+import http.client
+import re
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from people import at_home
+
+LINK = re.compile(r"once: https://127\.0\.0\.1:(\d+)(/\?key=\S+)")
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = at_home(tmp_path)
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """For this machine by its loopback address, as people make one for a small network."""
+    key, file = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=allstop", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", key, "-out", file],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return file, key
+
+
+def _up(person, *settings):
+    flags = [word for setting in settings for word in ("--set", setting)]
+    process = person.start(*flags, "up", "--port", "0", "--no-open")
+    said = ""
+    while not (found := LINK.search(said)):
+        line = process.stdout.readline()
+        assert line, f"it ended: {said}"
+        said += line
+    return int(found[1]), found[2]
+
+
+def test_k22_it_is_served_by_tls_to_other_machines_too(person, certificate):
+    file, key = certificate
+    settings = ("server.host=0.0.0.0", f"server.tls_cert={file}", f"server.tls_key={key}")
+
+    port, link = _up(person, *settings)
+
+    trusting = ssl.create_default_context(cafile=file)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=trusting)
+    connection.request("GET", link, headers={"Accept": "text/html"})
+    answer = connection.getresponse()
+    answer.read()
+    cookie = answer.headers["set-cookie"]
+    assert answer.status == 303
+    assert "Secure" in cookie
+    assert "HttpOnly" in cookie
+    connection.request("GET", "/api/v1/healthz", headers={"Cookie": cookie.partition(";")[0]})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_k22_whoever_does_not_speak_tls_is_told_nothing(person, certificate):
+    file, key = certificate
+    port, _ = _up(person, f"server.tls_cert={file}", f"server.tls_key={key}")
+
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        try:
+            said = connection.recv(65536)
+        except ConnectionResetError:
+            said = b""
+
+    assert b"HTTP/" not in said
+
+
+def test_k22_without_tls_it_refuses_to_be_reached_by_others(person):
+    said = person.refuses("--set", "server.host=0.0.0.0", "up", "--port", "0", "--no-open")
+
+    assert "can be reached by others, and there is no TLS" in said
+    assert "tls_cert" in said
