@@ -10,7 +10,7 @@ def titles(page, column="To do"):
 
 
 def names(page, column="To do"):
-    return [text.removeprefix("▲ ") for text in titles(page, column).all_inner_texts()]
+    return [text.removeprefix("▲").strip() for text in titles(page, column).all_inner_texts()]
 
 
 def card(page, title):
