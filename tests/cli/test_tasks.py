@@ -30,13 +30,14 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
         "agent": None, "iterations": None, "minutes": None, "retries": 0, "attempts": [],
         "pinned": False, "assigned": False, "held": False, "note": "", "run": None, "merged": "",
-        "tokens": 0, "cost_usd": 0.0,
+        "tokens": 0, "cost_usd": 0.0, "pin": 0, "score": 50,
     }  # fmt: skip
     assert two == one | {
         "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],
         "waits_for": ["T1"], "ready": False, "tags": [], "priority": 7, "agent": "mine",
-        "iterations": 3, "minutes": 1.5,
+        "iterations": 3, "minutes": 1.5, "score": 0,
     }  # fmt: skip
+    one |= {"score": 60}  # another needs it now
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}
     assert person.json("show", "second") == two
     assert ids(person, "--tag", "ui") == ["T1"]
