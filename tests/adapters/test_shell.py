@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,6 +27,8 @@ def rows(name):
 
 UNSAFE = [row["command"] for row in rows("unsafe.jsonl")]
 BENIGN = [row["command"] for row in rows("benign.jsonl")]
+ASKED = [row["command"] for row in rows("asked.jsonl")]
+"""Harmless, but they expand or nest, or name what is not on the list: a person says so."""
 ALLOWED = [line for line in BENIGN if check(POLICY, line).decision is Decision.ALLOW]
 
 
@@ -44,6 +47,11 @@ def test_q22_at_most_two_in_a_hundred_harmless_commands_are_asked_about():
     assert len(BENIGN) >= 120
     assert len(UNSAFE) >= 150
     assert len(asked) <= 0.02 * len(BENIGN), asked
+
+
+@pytest.mark.parametrize("line", ASKED, ids=lambda line: ascii(line)[:50])
+def test_k18_what_is_more_than_literal_words_is_asked_about_although_it_is_harmless(line):
+    assert said(line) is Decision.ASK
 
 
 def test_a_line_is_words_operators_and_redirects():
@@ -67,12 +75,6 @@ def test_a_line_is_words_operators_and_redirects():
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("HEAD~1", "HEAD~1"),
-        ("HEAD^", "HEAD^"),
-        ("HEAD^2~3", "HEAD^2~3"),
-        ("@{u}", "@{u}"),
-        ("stash@{0}", "stash@{0}"),
-        ("v1.0^{commit}", "v1.0^{commit}"),
         ("main..dev", "main..dev"),
         ("\\(", "("),
         ("a\\ b", "a b"),
@@ -89,18 +91,30 @@ def test_a_literal_word_is_what_a_shell_makes_of_it(text, word):
 
 
 @pytest.mark.parametrize(
+    "word", ["HEAD~1", "HEAD^", "HEAD^2~3", "@{u}", "stash@{0}", "v1.0^{commit}", "HEAD~2:src/a.py"]
+)
+def test_k18_names_of_commits_are_literal_where_git_is_given_them(word):
+    assert parse(f"git show {word}") == Line(commands=(Simple(words=("git", "show", word)),))
+    assert parse(f"echo {word}").why
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "$x",
+        "$?",
+        '"$?"',
         "${x}",
         "$(id)",
         "`id`",
         "~",
         "~ann",
-        ".*",
-        "../*",
-        "-*",
-        "/etc/*",
+        "*",
+        "a?",
+        "src/*.py",
+        "--include=*.py",
+        "{}",
+        "@{}",
         "[ab]",
         "{a,b}",
         "{1..3}",
@@ -115,6 +129,7 @@ def test_a_literal_word_is_what_a_shell_makes_of_it(text, word):
         "a#$b",
         "@{1..3}",
         "\\",
+        "<(id)",
         ">(id)",
         "a~b{c,d}",
         "HEAD@{a,b}",
@@ -123,6 +138,7 @@ def test_a_literal_word_is_what_a_shell_makes_of_it(text, word):
 )
 def test_k18_a_word_that_could_become_another_is_not_literal(text):
     assert parse(f"echo {text}").why
+    assert parse(f"git show {text}").why
 
 
 BASH = shutil.which("bash")
@@ -137,8 +153,8 @@ def test_k18_words_are_those_that_bash_makes():
     texts |= {'"."\\./x', "''\\(a", "@{u}\\.", "a 2>'.'\\./x", "'a'\\ b", '"a"\\$'}
     expected = {text: line.commands[0].words[1:] for text in sorted(texts) if (line := _one(text))}
 
-    each = "f() { printf '%s\\0' \"$@\" \1; }"
-    script = "\n".join([each, *(f"f {text}" for text in expected)])
+    each = "git() { printf '%s\\0' \"$@\" \1; }"
+    script = "\n".join([each, *(f"git {text}" for text in expected)])
     run = [BASH, "--norc", "--noprofile", "-r", "-c", script]
     said = subprocess.run(run, env={"LANG": "C.UTF-8"}, capture_output=True, text=True).stdout
     found = [tuple(part.split("\0")[:-1]) for part in said.split("\1\0")[:-1]]
@@ -147,9 +163,9 @@ def test_k18_words_are_those_that_bash_makes():
 
 
 def _one(text):
-    line = parse(f"f {text}")
+    line = parse(f"git {text}")
     is_one = not line.why and not line.redirects and len(line.commands) == 1
-    return line if is_one and not line.commands[0].globs else None
+    return line if is_one else None
 
 
 def test_k18_what_was_understood_of_a_line_is_judged_all_the_same():
@@ -221,6 +237,7 @@ def test_k18_any_text_gets_a_verdict(text):
         "ls " + "a " * 2000,
         "; ".join(f"cd a{number}" for number in range(19)) + "; ls",
         "find . " + "-exec wc " * 400,
+        f"awk '{{print {'length ' * 55}!}}' a",
         "ls;" * 1300,
     ],
     ids=lambda text: text[:12],
@@ -230,14 +247,27 @@ def test_k18_q22_what_is_too_long_too_deep_or_too_much_is_asked_about(text):
     assert appraise(Ask(id="1", argv=tuple(text.split())), POLICY).verdict == "ask"
 
 
+QUOTED = re.compile(r"""'[^']*'|"((?:[^"\\]|\\.)*)"|\\.""", re.DOTALL)
+
+
+def expanding(text, marks):
+    """What a shell would look into: in double quotes, and outside of quotes."""
+    within = "".join(re.sub(r"\\.", "", found[1] or "") for found in QUOTED.finditer(text))
+    return set(re.findall(r"`|\$[\w({?$!@*#-]", within)) | set(marks) & set(QUOTED.sub("", text))
+
+
 @given(SHELLISH)
+@example("ls '*' \"{}\" \\*")
 def test_k18_what_is_allowed_has_nothing_in_it_that_expands(text):
-    """Outside of quotes; single quotes keep everything as it is."""
     if said(text) is Decision.ALLOW:
-        bare = "".join(text.split("'")[::2])
-        code = "\n".join(line.partition("#")[0] for line in bare.splitlines())
-        assert "`" not in code
-        assert "$(" not in code
+        assert not expanding(text, "`{}*?[]~^#$()")
+
+
+def test_k18_no_harmless_command_that_is_allowed_has_anything_that_expands():
+    """Names of commits have marks that mean something elsewhere."""
+    assert not [line for line in ALLOWED if expanding(line, "`*?#$()")]
+    others = [line for line in ALLOWED if "git" not in line]
+    assert not [line for line in others if expanding(line, "`{}*?~^#$()")]
 
 
 @pytest.mark.parametrize(
@@ -249,6 +279,11 @@ def test_k18_what_is_allowed_has_nothing_in_it_that_expands(text):
         (Ask(id="1", argv=("bash", "-lc", "ls && pwd")), "allow"),
         (Ask(id="1", argv=("bash", "-lc", "ls && rm x")), "ask"),
         (Ask(id="1", argv=("bash", "-c", "ls", "x")), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls")), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls"), text="bash -lc ls"), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "ls"), text="bash -lc ls"), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "ls *.py")), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "sudo ls")), "deny"),
         (Ask(id="1", argv=("bash", "-lc", "ls"), text="ls"), "allow"),
         (Ask(id="1", argv=("ls", "'a"), text="ls 'a"), "ask"),
         (Ask(id="1", argv=("rm", "x"), text="ls"), "ask"),
@@ -284,17 +319,15 @@ def test_k18_a_rule_of_ones_own_decides_on_parsed_words():
 @pytest.mark.parametrize(
     "text",
     [
-        "wc -l src/app/*.py",
-        "ls packages/*/package.json",
-        "sort ./*.md",
-        "head -5 src/*.test.ts",
-        'echo "exit: $?"',
+        "git diff HEAD~1 HEAD^",
+        "git log @{u}..HEAD",
+        "git show HEAD^:src/a.py",
         "git show HEAD:src/a.py",
         "git log -L1,5:src/a.py",
         "git diff -- ':!package-lock.json'",
     ],
 )
-def test_k18_files_of_a_named_folder_and_an_exit_code_are_known_well_enough(text):
+def test_k18_what_git_shows_of_a_commit_is_known_well_enough(text):
     assert said(text) is Decision.ALLOW
 
 
@@ -303,16 +336,9 @@ def test_k18_files_of_a_named_folder_and_an_exit_code_are_known_well_enough(text
     [
         "uniq src/*.py",  # the second file would be written
         "sed -n src/*.py x",  # the first file would be a script
-        "wc -l *",  # a file can be called --files0-from=.env
-        "cat secrets/*.json",
-        "cat keys/*",
+        "wc -l *.py",  # a file can be called --files0-from=x.py
         "cat keys/*/id_rsa",
-        "ls .*/x.py",
-        "cat src/*/../../x.py",
         "src/*.sh",
-        "sort -o src/*.py",
-        'echo "$?$HOME"',
-        "echo $((1 + $?))",
         "git show HEAD:.env",
         "git show :0:.env",
         "git show main:./config/.env.production",

@@ -80,7 +80,7 @@ def test_k18_no_path_leads_out_by_steps(steps):
         ("git config user.name", ALLOW),
         ("git config user.name ann", ASK),
         ("git config edit", ASK),
-        ("cat /etc/os-release", ALLOW),
+        ("cat /etc/os-release", ASK),
         ("cat .env", ASK),
         ("/bin/ls", ASK),
         ("python --version", ALLOW),

@@ -6,7 +6,6 @@ import re
 import unicodedata
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 LONGEST_BYTES = 4096
 MOST_COMMANDS = 20
@@ -19,35 +18,8 @@ class Simple(Struct, frozen=True, gc=False, kw_only=True):
     words: tuple[str, ...]
     after: str = ""
     """What joins it to the command before it: "|", "&&", "||" or ";"."""
-    is_afresh: bool = False
-    """It begins or follows a group of commands, so nobody knows in which folder it runs."""
     is_cut: bool = False
     """Further words are not literal, so nobody knows them."""
-    globs: tuple[int, ...] = ()
-    """Which of the words stand for the files of a folder, as many as there are."""
-    may_be_options: bool = False
-    """A file that one of them stands for may be called like an option."""
-    may_be_secrets: bool = False
-    """A file that one of them stands for may hold secrets."""
-
-    def readings(self) -> tuple[Simple, ...]:
-        """With one, two and three files for each: a program may take the second for something else."""
-        if not self.globs:
-            return (self,)
-        return tuple(
-            replace(self, words=self._with(files), globs=()) for files in ("a", "ab", "abc")
-        )
-
-    def _with(self, files: str) -> tuple[str, ...]:
-        found: list[str] = []
-        for place, word in enumerate(self.words):
-            is_glob = place in self.globs
-            found += [_named(word, file) for file in files] if is_glob else [word]
-        return tuple(found)
-
-
-def _named(pattern: str, name: str) -> str:
-    return pattern.replace("*", name).replace("?", name)
 
 
 class Redirect(Struct, frozen=True, gc=False, kw_only=True):

@@ -1,7 +1,7 @@
 """Reads command lines with tree-sitter's grammar of bash; only what is literal is understood.
 
-What is not: expansions, substitutions, here-documents, most assignments, functions, background jobs.
-Groups, conditions and loops over literal words are as good as their commands one after the other.
+What is not: expansions, patterns of files, substitutions, here-documents, assignments, groups,
+conditions, loops, functions, comments, background jobs.
 """
 
 from __future__ import annotations
@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from allstop.adapters.shell.literals import (
-    is_glob,
-    literal,
-    may_be_options,
-    may_be_secrets,
-    short,
-    text_of,
-)
-from allstop.adapters.shell.loops import unroll
-from allstop.core.allowing.policy import Policy, Verdict, matches, of_paths, weigh
+from allstop.adapters.shell.literals import literal, revision, short, text_of
+from allstop.core.allowing.policy import Policy, Verdict, of_paths, weigh
 from allstop.core.approvals import Ask, Decision
 from allstop.core.plain import one_line
 from allstop.core.shell_words import (
@@ -42,33 +34,9 @@ if TYPE_CHECKING:
 _SHELL = re.compile(r"(?:/(?:usr/(?:local/)?)?bin/)?(?:ba|z|da|)sh")
 _SCRIPT_OPTIONS = frozenset({"-c", "-lc"})
 
-_INSIDE = frozenset(
-    {
-        "program",
-        "list",
-        "pipeline",
-        "redirected_statement",
-        "negated_command",
-        "subshell",
-        "compound_statement",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "process_substitution",
-    }
-)
-_EDGES = frozenset({"<(", "(", ")", "{", "}", "if", "then", "elif", "else", "fi"})
+_INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
 _JOINTS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
 _DEEPEST = 20
-_HARMLESS = re.compile(
-    "(?:CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CARGO_TERM_COLOR|LC_ALL|LC_CTYPE|LANG|TZ|COLUMNS|TERM|NODE_ENV"
-    "|RUST_BACKTRACE|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|CGO_ENABLED|GIT_OPTIONAL_LOCKS"
-    r"|GIT_TERMINAL_PROMPT)=(?!\.)[\w.-]*|(?:GIT_|MAN)?PAGER=cat",
-    re.ASCII,
-)
-"""Assignments before a command that can only change how its output looks."""
-_OUTPUT = "/dev/stdin"
-"""In the place of another command's output."""
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
@@ -80,27 +48,14 @@ def parse(text: str) -> Line:
 
 
 def check(policy: Policy, text: str) -> Verdict:
-    return weigh(policy, _read(policy, text))
-
-
-def _read(policy: Policy, text: str) -> Line:
-    """What a shell is given as a script is read too, unless a rule is about that shell."""
-    line = parse(text)
-    if line.why or line.redirects or len(line.commands) != 1:
-        return line
-    command = line.commands[0]
-    script = _script(command.words)
-    strict = (rule for rule in policy.rules if rule.decision is not Decision.ALLOW)
-    if script is None or any(matches(rule, command) for rule in strict):
-        return line
-    return parse(script)
+    return weigh(policy, parse(text))
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
     """The same, with what the policy says of it; what is no command and no change is for a person."""
     match ask.kind:
         case "command":
-            verdict = weigh(policy, _line_of(ask, policy))
+            verdict = weigh(policy, _line_of(ask))
         case "edit":
             verdict = of_paths(policy, ask.paths)
         case _:
@@ -108,12 +63,15 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask, policy: Policy) -> Line:
-    """Where words and text are both given they have to mean the same."""
+def _line_of(ask: Ask) -> Line:
+    """Where words and text are both given they have to mean the same.
+
+    The one shell that a driver puts around a line is looked into; another one inside is not.
+    """
     script = _script(ask.argv)
     if not ask.text:
         return of_words(ask.argv) if script is None else parse(script)
-    line = _read(policy, ask.text)
+    line = parse(ask.text)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
     return replace(line, why=line.why or "its words and its text differ")
@@ -150,8 +108,6 @@ class _Reading:
         self._commands: list[Simple] = []
         self._redirects: list[Redirect] = []
         self._joint = ""
-        self._is_afresh = False
-        self._is_negated = False
         self._depth = 0
         self._words = 0
         self._why = ""
@@ -206,16 +162,6 @@ class _Reading:
         if kind in _JOINTS:
             self._joint = _JOINTS[kind]
             return []
-        if kind in _EDGES:
-            self._is_afresh = True
-            return []
-        if kind == "!":
-            self._is_negated = True
-            return []
-        if (kind == "comment" and self._is_apart(node)) or _is_harmless(node):
-            return []
-        if kind == "for_statement" and (unrolled := unroll(node)):
-            return self._several(_Reading(unrolled).line())
         if kind == "command":
             return self._command(node)
         if kind == "file_redirect":
@@ -225,59 +171,27 @@ class _Reading:
         self._refuse(f"{kind.replace('_', ' ')} is not literal" if node.is_named else f"has {kind}")
         return node.children
 
-    def _is_apart(self, comment: Node) -> bool:
-        """Begins a line, or follows a blank that is not a part of a word."""
-        before = self._source[: comment.start_byte]
-        return not before or before.endswith(b"\n") or bool(re.search(rb"[^\\] $", before))
-
-    def _several(self, line: Line) -> list[Node]:
-        """What was read elsewhere takes its place here."""
-        self._commands += [replace(command, is_afresh=True) for command in line.commands]
-        self._redirects += line.redirects
-        if line.why:
-            self._refuse(line.why)
-        self._joint, self._is_afresh = ";", True
-        return []
-
-    def _add(
-        self, words: tuple[str, ...], *, is_cut: bool, globs: tuple[int, ...] = ()
-    ) -> list[Node]:
+    def _add(self, words: tuple[str, ...], *, is_cut: bool) -> list[Node]:
         self._words += len(words)
-        if self._is_negated and words[0] == "cd":
-            self._refuse("nobody knows where it leads")
-        patterns = [words[place] for place in globs]
         command = Simple(
             words=words[:MOST_WORDS],
             after=self._joint,
-            is_afresh=self._is_afresh,
             is_cut=is_cut or len(words) > MOST_WORDS,
-            globs=globs if len(words) <= MOST_WORDS else (),
-            may_be_options=any(map(may_be_options, patterns)),
-            may_be_secrets=any(map(may_be_secrets, patterns)),
         )
         self._commands.append(command)
-        self._joint, self._is_afresh, self._is_negated = ";", False, False
+        self._joint = ";"
         return []
 
-    def _word(self, node: Node) -> str | None:
+    def _word(self, node: Node, *, is_of_git: bool = False) -> str | None:
         """A word ends where a shell ends it; the grammar splits some that are one."""
         follows = self._source[node.end_byte : node.end_byte + 1]
         if follows not in _AFTER_A_WORD:
             return None
-        return text_of(node) if is_glob(node) else literal(node)
-
-    def _word_or_output(self, node: Node) -> str | None:
-        """Another command's output is as harmless as that command."""
-        if node.type != "process_substitution":
-            return self._word(node)
-        joint = self._joint
-        self._within(node)
-        self._joint, self._is_afresh = joint, True
-        return _OUTPUT
+        word = literal(node)
+        return revision(node) if word is None and is_of_git else word
 
     def _command(self, node: Node) -> list[Node]:
         words: list[str] = []
-        globs: list[int] = []
         further: list[Node] = []
         end, is_cut = node.start_byte, False
         for child in node.children:
@@ -288,17 +202,15 @@ class _Reading:
             if child.type in ("variable_assignment", "file_redirect"):
                 further.append(child)
                 continue
-            word = self._word_or_output(named)
+            word = self._word(named, is_of_git=words[:1] == ["git"])
             if word is None:
                 self._refuse(f"not literal: {short(named)}")
                 further.append(named)
             is_cut = is_cut or word is None
             if word is not None and not is_cut:
-                if words and is_glob(named):
-                    globs.append(len(words))
                 words.append(word)
         if words:
-            self._add(tuple(words), is_cut=is_cut, globs=tuple(globs))
+            self._add(tuple(words), is_cut=is_cut)
         for inner in further:
             self._within(inner)
         return []
@@ -308,15 +220,12 @@ class _Reading:
         kinds = [child.type for child in node.children]
         if kinds != ["[", "unary_expression", "]"] or len(node.children[1].children) != 2:
             return ()
-        if is_glob(node.children[1].children[1]):
-            return ()  # a name could be an operator
         words = [self._word(child) for child in node.children[1].children]
         return ("test", *(word for word in words if word is not None)) if None not in words else ()
 
     def _redirect(self, node: Node) -> list[Node]:
         kinds = [child.type for child in node.children]
-        named = node.children[-1]
-        target = None if is_glob(named) else self._word_or_output(named)
+        target = self._word(node.children[-1])
         if kinds[:1] == ["file_descriptor"]:
             descriptor, rest = text_of(node.children[0]), node.children[1:]
         else:
@@ -328,10 +237,3 @@ class _Reading:
             Redirect(operator=text_of(rest[0]), target=target, descriptor=descriptor)
         )
         return []
-
-
-def _is_harmless(node: Node) -> bool:
-    """An assignment before a command, for that command only."""
-    if node.type != "variable_assignment" or not _HARMLESS.fullmatch(text_of(node)):
-        return False
-    return node.parent is not None and node.parent.type == "command"

@@ -8,32 +8,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from allstop.core.allowing.secrets import CODE
-
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_UNQUOTED = re.compile(r"(?!=)(?:[\w@%+=:,./-]|\\[();.*|+?\[\]^$ ])+|!")
+_UNQUOTED = re.compile(r"(?!=)(?:[\w@%+=:,./-]|\\[().*|+?\[\]^$ ])+|!")
 _REVISION = re.compile(
-    r"(?=[\w@.])(?:[\w@./:+-]|(?<=[\w@}^~])[~^]|(?<=[@^])\{[A-Za-z0-9/-]*\})+", re.ASCII
+    r"(?=[\w@.])(?:[\w@./:+-]|(?<=[\w@}^~])[~^]|(?<=[@^])\{[A-Za-z0-9/-]+\})+", re.ASCII
 )
-_PATTERN_OPTION = re.compile(
-    r"--(?:include|exclude|exclude-dir)=(?:[\w.*?/-]|\{[\w.*?/,-]+\})+", re.ASCII
-)
-"""A glob here can only become more of the same option."""
-_KINDS = "|".join(sorted(CODE))
-_STEP = r"(?![.-])[\w@+.*?-]+"
-_GLOB = re.compile(rf"(?:\./)?(?:{_STEP}/)*(?:{_STEP})?", re.ASCII)
-"""None of these can be hidden, and no step leads back."""
-_OF_CODE = re.compile(rf"(?:.*/)?(?:[\w@+.-]+|[\w@+.*?-]*\.(?:{_KINDS}))", re.ASCII)
-"""Texts of a kind that holds no secrets, or files with a whole name."""
+"""In the middle of a word a shell leaves these marks alone, and braces without a comma or dots."""
 _IN_DOUBLE_QUOTES = re.compile(
     r"""(?:[^\\$`!"]|\\(?![\n!])[\s\S]|\$(?=[)|]|\Z)|!(?=[ =]|\Z))*""",
 )
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPED_IN_QUOTES = re.compile(r'\\([\\$`"])')
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
-_EXIT_CODE = "$?"
 
 
 def text_of(node: Node) -> str:
@@ -53,47 +41,23 @@ def literal(node: Node) -> str | None:
             return _unquoted(text)
         case "raw_string":
             return text[1:-1]
-        case "string" if all(_is_plain(child) for child in node.children):
-            return _double_quoted(_with_exit_code(node)[1:-1])
-        case "simple_expansion" if text == _EXIT_CODE:
-            return "0"
+        case "string" if all(child.type in _STRING_PARTS for child in node.children):
+            return _double_quoted(text[1:-1])
         case "concatenation":
-            return _joined(node, text)
+            return _joined(node)
         case _:
             return None
 
 
-def _is_plain(part: Node) -> bool:
-    """Of a string: text, or a number that nobody can choose."""
-    return part.type in _STRING_PARTS or text_of(part) == _EXIT_CODE
-
-
-def _with_exit_code(node: Node) -> str:
-    """A string's text with a number in the place of each exit code."""
-    text, start = node.text or b"", node.start_byte
-    for part in reversed(node.children):
-        if text_of(part) == _EXIT_CODE:
-            text = text[: part.start_byte - start] + b"0" + text[part.end_byte - start :]
-    return text.decode("utf-8", "replace")
-
-
-def is_glob(node: Node) -> bool:
+def revision(node: Node) -> str | None:
+    """A word as git names commits: HEAD~1, main^2, stash@{0}."""
     text = text_of(node)
-    return node.type == "word" and bool(re.search("[*?]", text) and _GLOB.fullmatch(text))
-
-
-def may_be_options(glob: str) -> bool:
-    return glob[0] in "*?"
-
-
-def may_be_secrets(glob: str) -> bool:
-    return not _OF_CODE.fullmatch(glob)
+    is_one = node.type in ("word", "concatenation") and _REVISION.fullmatch(text)
+    return text if is_one else None
 
 
 def _unquoted(text: str) -> str | None:
-    if _UNQUOTED.fullmatch(text):
-        return _ESCAPED.sub(r"\1", text)
-    return text if _REVISION.fullmatch(text) or _PATTERN_OPTION.fullmatch(text) else None
+    return _ESCAPED.sub(r"\1", text) if _UNQUOTED.fullmatch(text) else None
 
 
 def _double_quoted(text: str) -> str | None:
@@ -102,9 +66,7 @@ def _double_quoted(text: str) -> str | None:
     return None
 
 
-def _joined(node: Node, text: str) -> str | None:
-    if _REVISION.fullmatch(text) or _PATTERN_OPTION.fullmatch(text) or text == "{}":
-        return text
+def _joined(node: Node) -> str | None:
     parts = [literal(child) for child in node.children]
     touching = sum(len(child.text or b"") for child in node.children) == len(node.text or b"")
     return "".join(part or "" for part in parts) if touching and None not in parts else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from allstop.core.allowing.awk import beyond_printing
 from allstop.core.allowing.places import Where, readable
 
 LONGEST_SCRIPT = 400
@@ -42,10 +41,6 @@ def _key(value: str, where: Where) -> str:
 
 def _format(value: str, where: Where) -> str:
     return f"{value} asks for more than text" if _SIGNATURE.search(value) else ""
-
-
-def _place(value: str, where: Where) -> str:
-    return "" if value == "/" else readable(value, where)
 
 
 def _object(value: str, where: Where) -> str:
@@ -109,9 +104,39 @@ def _sed(value: str, where: Where) -> str:
     )
 
 
+_AWK_NAME = (
+    r"(?!(?:getline|print|printf|system|close|delete|next|nextfile|exit|func|function|in|for|if|else|while"
+    r"|do|return|switch|case|fflush|length)\b)[a-z]{1,12}(?![a-z(])"
+)
+_AWK_STRING = r'"(?:[^"\\\n]|\\[nt])*"'
+_AWK_PLAIN = rf"(?:\$?(?:NF|NR|FNR|\d{{1,6}})|\$\(NF-\d\)|{_AWK_STRING}|length(?![a-z(])|FILENAME|{_AWK_NAME})"
+_AWK_CALL = (
+    rf"(?:tolower|toupper|substr|index|int|length)\( *{_AWK_PLAIN}(?: *, *{_AWK_PLAIN})* *\)"
+)
+_AWK_VALUE = rf"(?:{_AWK_CALL}|{_AWK_NAME}\[{_AWK_PLAIN}\]|{_AWK_PLAIN})"
+_AWK_SUM = rf"{_AWK_VALUE}(?: *[-+*%] *{_AWK_VALUE})*"
+_AWK_REGEX = rf"/{_regex('/')}/"
+_AWK_COMPARISON = rf"{_AWK_SUM} *(?:[<>!=]=|[<>~]|!~) *(?:{_AWK_VALUE}|{_AWK_REGEX})"
+_AWK_TEST = rf"(?:!?{_AWK_REGEX}|{_AWK_COMPARISON}|NF|!{_AWK_NAME}\[\$\d\]\+\+)"
+_AWK_TESTS = rf"{_AWK_TEST}(?: *(?:&&|\|\||,) *{_AWK_TEST})*"
+_AWK_LIST = rf'{_AWK_SUM}(?:(?: *, *| +|(?=")|(?<=")(?!")){_AWK_SUM})*'
+_AWK_SET = (
+    rf"(?:{_AWK_NAME}(?:\[{_AWK_PLAIN}\])?|\$\d{{1,3}}) *(?:\+\+|\+?= *{_AWK_SUM})"
+    rf"|O?[FR]S *= *{_AWK_STRING}|g?sub\({_AWK_REGEX}, *{_AWK_STRING}(?:, *\$\d{{1,3}})?\)"
+)
+_AWK_STEP = (
+    rf"(?:print(?: *{_AWK_LIST})?|printf *{_AWK_STRING}(?: *, *{_AWK_LIST})?|exit|next|{_AWK_SET})"
+)
+_AWK_ACTION = rf"(?:for *\( *{_AWK_NAME} in {_AWK_NAME} *\) *)?{_AWK_STEP}"
+_AWK_BLOCK = rf"\{{ *{_AWK_ACTION}(?: *; *{_AWK_ACTION})* *;? *\}}"
+_AWK_CLAUSE = rf"(?:(?:{_AWK_TESTS}|BEGIN|END) *)?{_AWK_BLOCK}"
+_AWK = re.compile(rf" *(?:{_AWK_TESTS}|{_AWK_CLAUSE}(?:[ ;\n]*{_AWK_CLAUSE})*) *")
+
+
 def _awk(value: str, where: Where) -> str:
-    why = beyond_printing(value)
-    return f"{value} can do more than print: {why}" if why else ""
+    if 0 < len(value) <= LONGEST_SCRIPT and _AWK.fullmatch(value):
+        return ""
+    return f"{value} can do more than print"
 
 
 _JQ_MORE = re.compile(
@@ -123,25 +148,10 @@ def _jq(value: str, where: Where) -> str:
     return f"{value} reads more than its input" if _JQ_MORE.search(value) else ""
 
 
-_YQ_MORE = re.compile(r"(?<![.\w])(?:env\w*|strenv|load\w*|eval|filename|split_doc|from_file)\b|\$")
-
-
-def _yq(value: str, where: Where) -> str:
-    if value in ("e", "eval", "ea", "eval-all", "shell-completion"):
-        return f"{value} takes further arguments"
-    return f"{value} reads more than its input" if _YQ_MORE.search(value) else _jq(value, where)
-
-
-def _page(value: str, where: Where) -> str:
-    """Of a manual; with a slash or a dot it would be a file."""
-    return "" if re.fullmatch(r"[a-z0-9_+-]+", value) else f"{value} is no page"
-
-
 _KINDS: Mapping[str, Kind] = {
     "num": _number,
     "text": lambda value, where: "",
     "path": readable,
-    "place": _place,
     "archive": _archive,
     "object": _object,
     "rev": _revision,
@@ -154,8 +164,6 @@ _KINDS: Mapping[str, Kind] = {
     "sed": _sed,
     "awk": _awk,
     "jq": _jq,
-    "yq": _yq,
-    "page": _page,
 }
 
 

@@ -8,16 +8,7 @@ from allstop.core.allowing.secrets import is_secret
 
 Steps = tuple[str, ...]
 
-HARMLESS = frozenset(
-    {
-        "/dev/null",
-        "/dev/stdin",
-        "/etc/os-release",
-        "/proc/cpuinfo",
-        "/proc/meminfo",
-        "/proc/version",
-    }
-)
+HARMLESS = frozenset({"/dev/null", "/dev/stdin"})
 MOST_FOLDERS = 8
 
 

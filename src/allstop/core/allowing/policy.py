@@ -19,7 +19,7 @@ from allstop.core.allowing.denied import (
 )
 from allstop.core.allowing.git import git
 from allstop.core.allowing.guarded import guarded
-from allstop.core.allowing.looking import looks, loose, untimed, xargs
+from allstop.core.allowing.looking import looks
 from allstop.core.allowing.places import (
     HARMLESS,
     MOST_FOLDERS,
@@ -71,11 +71,9 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
     if why := denied_line(line):
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}")
     for place, command in enumerate(line.commands):
-        if command.after not in ("&&", "|") or command.is_afresh:
+        if command.after not in ("&&", "|"):
             where = everywhere
-        piped = _piped(line.commands[: place + 1])
-        for reading in command.readings():
-            yield from _of_command(policy, reading, where, piped)
+        yield from _of_command(policy, command, where)
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _moved(command, where, following)
         everywhere = _either(everywhere, where)
@@ -85,25 +83,14 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
         yield Verdict(decision=Decision.ASK, rule=line.why or "there is no command")
 
 
-def _piped(commands: tuple[Simple, ...]) -> tuple[Words, ...]:
-    """What comes before the last of them in its pipeline."""
-    start = len(commands) - 1
-    while start and commands[start].after == "|" and not commands[start].is_afresh:
-        start -= 1
-    return tuple(command.words for command in commands[start:-1])
-
-
-def _of_command(
-    policy: Policy, command: Simple, where: Where, piped: tuple[Words, ...]
-) -> Iterator[Verdict]:
+def _of_command(policy: Policy, command: Simple, where: Where) -> Iterator[Verdict]:
     part = " ".join(command.words)
     if why := denied(command.words, where):
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}", part=part)
     matching = [rule for rule in policy.rules if matches(rule, command, where)]
     for rule in matching:
         yield Verdict(decision=rule.decision, rule=told(rule), part=part)
-    name, why = _built_in(command.words, where, policy.start(), piped)
-    why = why or loose(command)
+    name, why = _built_in(command.words, where, policy.start())
     if not why:
         yield Verdict(decision=Decision.ALLOW, rule=f"built-in: {name}", part=part)
     elif not any(rule.decision is Decision.ALLOW for rule in matching):
@@ -116,11 +103,8 @@ def told(rule: Rule) -> str:
     return f"{name} ({rule.why})" if rule.why else name
 
 
-def _built_in(
-    words: Words, where: Where, start: Steps, piped: tuple[Words, ...]
-) -> tuple[str, str]:
+def _built_in(words: Words, where: Where, start: Steps) -> tuple[str, str]:
     """The name of what is done, and why that is not clearly harmless."""
-    words = untimed(words)
     name, rest = words[0], words[1:]
     if name == "git":
         if not {(), start}.issuperset(where.folders):
@@ -128,8 +112,6 @@ def _built_in(
         return git(rest, where)
     if name == "cd":
         return "cd", _cd(rest, where)
-    if name == "xargs":
-        return "xargs", xargs(words, piped, where)
     return looks(words, where)
 
 
@@ -183,8 +165,6 @@ def matches(rule: Rule, command: Simple, where: Where | None = None) -> bool:
     if rule.decision is not Decision.ALLOW:
         return any(words[:size] == rule.prefix for words in seen_through(command.words))
     if command.is_cut or command.words[:size] != rule.prefix or uncoverable(command.words):
-        return False
-    if command.may_be_options or command.may_be_secrets:
         return False
     return where is None or not any(_leaves(word, where) for word in command.words[size:])
 

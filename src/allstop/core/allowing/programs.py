@@ -1,7 +1,9 @@
 """Programs that only look, each with exactly the options that are known to do no harm.
 
 What is missing is missing for a reason more often than not: `sort -o`, `tree -o` and `xxd`'s second
-operand write; `rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets.
+operand write; `rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets; `man`,
+`jq --arg` and `yq` can read more than they seem to; `yarn`, `pnpm`, `poetry` and `pytest` may load code
+of the workspace before they print as much as their version; `lsof` may ask the network for names.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _FD = Shape(
     " --changed-within=text --changed-before=text --prune --and=text --version -V",
     operands="text path*",
 )
-_AWK = Shape(options="-F=text -v=text", operands="awk path*", least=1)
+_AWK = Shape(options="-F=text", operands="awk path*", least=1)
 _AG = Shape(
     options="-i -s -S -w -v -l -L -c -o -Q -A=num -B=num -C=num -m=num -G=text -g=text --nocolor"
     " --noheading --nogroup --ignore=text --literal --count --column --ignore-case --word-regexp"
@@ -128,7 +130,6 @@ PROGRAMS: Mapping[str, Shape] = {
     "df": Shape(
         options="-h -H -k -m -T -i -a -l -P -t=text -x=text --human-readable --print-type --inodes"
         " --output[=text] --total --local --all",
-        operands="place*",
     ),
     "pwd": Shape(options="-P -L", operands=""),
     "printf": Shape(operands="slight*", least=1),
@@ -213,7 +214,7 @@ PROGRAMS: Mapping[str, Shape] = {
     ),
     "hexdump": Shape(options="-b -c -C -d -o -x -v -n=num -s=num --canonical"),
     "strings": Shape(
-        options="-a -n=num -t=text -e=text -f --all --bytes=num --radix=text -NUM",
+        options="-a -n=num -t=object -e=object -f --all --bytes=num --radix=object -NUM",
         operands="object*",
     ),
     "nm": Shape(
@@ -226,8 +227,8 @@ PROGRAMS: Mapping[str, Shape] = {
     ),
     "size": Shape(options="-A -B -G -d -o -x -t", operands="object*"),
     "objdump": Shape(
-        options="-d -D -S -t -T -x -h -p -r -R -s -C -f -M=text -j=text --disassemble[=text] --syms"
-        " --demangle[=text] --no-show-raw-insn --section=text --headers --all-headers --source",
+        options="-d -D -t -T -x -h -p -r -R -s -C -f -M=object -j=object --disassemble[=text] --syms"
+        " --demangle[=text] --no-show-raw-insn --section=object --headers --all-headers",
         operands="object*",
         least=1,
     ),
@@ -237,12 +238,7 @@ PROGRAMS: Mapping[str, Shape] = {
         " --include=text --format=text --severity=text --color[=text]",
         least=1,
     ),
-    "yq": Shape(options="-r -e -P -C -M -o=text -p=text", operands="yq path*", least=1),
-    "lsof": Shape(options="-i=text -n -P -t -s=text -p=num", operands="", needs=("-i",)),
-    "ss": Shape(options="-t -u -l -n -p -a -s -4 -6", operands=""),
-    "netstat": Shape(options="-t -u -l -n -p -a -r -4 -6", operands=""),
     "pgrep": Shape(options="-f -l -a -c -x -n -o -i -u=text", operands="text"),
-    "man": Shape(operands="page page", least=1),
     "column": Shape(
         options="-t -s=text -x -c=num -n -e -o=text -N=text -H=text -R=text --table"
         " --separator=text --output-separator=text --table-columns=text"
@@ -267,7 +263,7 @@ PROGRAMS: Mapping[str, Shape] = {
     "node": _VERSION_SMALL,
     "deno": _VERSION,
     "bun": _VERSION_SMALL,
-    "ruby": _VERSION_SMALL,
+    "ruby": _VERSION,
     "perl": _VERSION_SMALL,
     "php": _VERSION_SMALL,
     "cargo": _VERSION_LARGE,
@@ -275,11 +271,9 @@ PROGRAMS: Mapping[str, Shape] = {
     "rustup": _VERSION_LARGE,
     "npm": _VERSION_SMALL,
     "npx": _VERSION_SMALL,
-    "pnpm": _VERSION_SMALL,
     "pip": _VERSION_LARGE,
     "pip3": _VERSION_LARGE,
     "uv": _VERSION_LARGE,
-    "poetry": _VERSION_LARGE,
     "ruff": _VERSION_LARGE,
     "mypy": _VERSION_LARGE,
     "tsc": _VERSION_SMALL,
@@ -325,8 +319,6 @@ _NPM_LS = Shape(
     operands="name*",
 )
 
-_PNPM_LS = Shape(options="--depth=num -r --json --prod --dev", operands="name*")
-
 SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
     "pip": _PIP,
     "pip3": _PIP,
@@ -335,11 +327,9 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
         "list": _NPM_LS,
         "explain": Shape(options="--json", operands="name*"),
         "why": Shape(options="--json", operands="name*"),
-        "run": Shape(operands=""),
         "root": Shape(options="-g", operands=""),
         "prefix": Shape(options="-g", operands=""),
     },
-    "pnpm": {"ls": _PNPM_LS, "list": _PNPM_LS},
     "go": {
         "version": Shape(operands=""),
         "env": Shape(
@@ -349,5 +339,4 @@ SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
     },
     "rustc": {"--print": Shape(operands="sysroot|cfg|target-list", least=1)},
     "rustup": {"show": Shape(operands=""), "toolchain": Shape(operands="list", least=1)},
-    "poetry": {"show": Shape(options="--tree -t", operands="name*")},
 }

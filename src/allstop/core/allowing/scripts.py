@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from allstop.core.allowing.finding import find
 from allstop.core.allowing.options import Shape, misfit
-from allstop.core.allowing.places import Where, readable
+from allstop.core.allowing.places import Where
 
 Words = tuple[str, ...]
 Check = Callable[[Words, Where], str]
@@ -63,9 +64,6 @@ def _ps(words: Words, where: Where) -> str:
 
 
 def _shell(words: Words, where: Where) -> str:
-    """Only whether a script can be read; or which version it is."""
-    if len(words) == 2 and words[0] == "-n":
-        return readable(words[1], where)
     return "" if words == ("--version",) else "it runs what it is given"
 
 
@@ -99,6 +97,7 @@ CHECKS: Mapping[str, Check] = {
     "echo": _anything,
     "true": _anything,
     "false": _anything,
+    "find": find,
     "bash": _shell,
     "sh": _shell,
     "python": _python,
