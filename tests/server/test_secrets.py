@@ -141,3 +141,15 @@ class TestByLooks:
     @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "GH_TOKEN", "db_password", "AUTH"])
     def test_names_that_tell(self, name):
         assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "word", ["x", "key", "-eyJaaaaaaaaa", "key= ", " passwd:", "authorization "]
+)
+def test_k23_a_flood_is_looked_through_once(word):
+    """K23, K12: no text makes the look for secrets take longer than in proportion to its length."""
+    flow = Flow()
+    for _ in range(8):
+        flow.feed(word * (65_536 // len(word)), Secrets(["abcdefgh12345"]))
+
+    assert flow.feed("\nand then\n", Secrets()).endswith("and then\n")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _UNMISTAKABLE = (
     re.compile(
         r"()(?<![A-Za-z0-9])(?:sk-[\w-]{8,}|gh[pousr]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}"
-        r"|xox[abprs]-[\w-]{8,}|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,})"
+        r"|xox[abprs]-[\w-]{8,}|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,300}\.[\w.-]{8,})"
     ),
     re.compile(r"(://[^/@\s\\:]*:)[^/@\s\\]+(?=@)"),
 )
@@ -33,17 +33,18 @@ _LOOKS = (
         r"(?i)((?:api_?key|secret|secret_key|private_key|passw(?:or)?d|(?:access|auth|refresh)_token)"
         r"\\*\"\s*:\s*\\*\")[^\"\\]+"
     ),
-    re.compile(r"(?i)((?:key|token|secret|passw(?:or)?d)[\w-]*=)[^&;\s\"'\\]+"),
+    re.compile(r"(?i)((?:key|token|secret|passw(?:or)?d)[\w-]{0,64}=)[^&;\s\"'\\]+"),
     re.compile(r"(://)[^/@\s\\]+(?=@)"),
 )
 _BEGUN = re.compile(
     r"(?i)(?:bearer\s+|authorization[\"'\\]*\s*[:=][\s\"'\\]*(?:basic|token|digest)?\s*"
-    r"|[\w-]*(?:key|token|secret|passw|cookie)[\w-]*[\"'\\]*\s*[:=][\s\"'\\]*|://"
+    r"|(?:key|token|secret|passw|cookie)[\w-]{0,64}[\"'\\]*\s*[:=][\s\"'\\]*|://"
     r"|\b(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|A[KS]IA|AIza|eyJ))\S*$"
 )
 _STARTS = (b"sk-", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"pat_", b"glpat-", b"xox",
            b"akia", b"asia", b"aiza", b"eyj", b"bearer", b"authorization")  # fmt: skip
 _NAMES = (b"key", b"token", b"secret", b"passw", b"cookie")
+_MARKS = (*_STARTS, *_NAMES, b"://")
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -56,6 +57,8 @@ def is_secret_name(variable: str) -> bool:
 
 def scrubbed(text: str) -> str:
     """Without what looks like a key, a token or a password."""
+    if not _may_look(text.encode(errors="surrogatepass")):
+        return text
     return _without(_LOOKS, text)
 
 
@@ -155,6 +158,9 @@ def _common(one: str, other: str) -> int:
 
 
 def _look_begun_in(text: str) -> int:
+    tail = text[-LONGEST_BEGUN:].encode(errors="surrogatepass").lower()
+    if not any(mark in tail for mark in _MARKS):
+        return 0
     begun = _BEGUN.search(text, max(0, len(text) - LONGEST_BEGUN))
     return len(text) - begun.start() if begun else 0
 
