@@ -419,7 +419,7 @@ def test_r8_a_stop_of_everything_ends_a_session_whose_process_hangs_or_is_dead(p
     assert person.log().count(STOPPED) == 1
     assert "Session summary: stopped_by_user" in person.log()
     person.allstop("resume")
-    assert person.runs() == {"room:default": "waiting"}
+    assert person.runs() == {"room:default": "idle"}
     assert "no session of the thread" in person.refuses("room", "--resume")
     person.scripts(gpt=[says("anew", final=True)], claude=[says("no!")])
     assert "gpt: anew" in person.talks("Another.").ends(0)

@@ -104,6 +104,8 @@ def test_u1_allstop_in_the_page_ends_a_command_of_codex_at_once(scene, visit):
     """U1, K2, K4: nothing of it is alive, and the receipt is in the run's history."""
     page = visit().page("auto")
     run = begun(scene, page, "Wait for it")
+    card = page.get_by_role("region", name="May it run this?")
+    card.get_by_role("button", name="Allow", exact=True).click(timeout=40_000)
     wait_for(lambda: alive(f"sleep {MARK}"), "codex runs its command", 40)
 
     page.get_by_role("button", name="ALLSTOP").click()

@@ -286,7 +286,7 @@ def test_k6_a_day_that_is_used_up_goes_on_once_more_is_allowed(room):
     assert "today: turns 1 + 1 of 1" in waiting[0]["text"]
     assert (raised["turns"], raised["max_turns"]) == (1, 2)
     wait_for(lambda: room.read("/day")["turns"] == 2, "it has gone on")
-    assert room.post("/day", {}).status == 400
+    assert room.post("/day", {}).status == 409
 
 
 def test_b15_where_nothing_verifies_the_page_is_told_and_what_was_found(room):

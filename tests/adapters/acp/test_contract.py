@@ -17,6 +17,7 @@ ANSWERS = {
     Behaviour.FLOODS: [Say(pieces=("x" * 65_536,) * 80 + (" zebra",))],
     Behaviour.GARBLES: [Say(pieces=("spoiled", " zebra"), fault=Fault.BAD_UTF8)],
     Behaviour.COUNTS: lambda asked: f"turn {replies(asked) + 1}",
+    Behaviour.HEARS: ["zebra"],  # it can't: the contract asks for no more
     Behaviour.ASKS: lambda asked: _judged(came_back(asked)) or bash("make install"),
     Behaviour.USES: [Say(text="x", input=100, output=20)],
 }
