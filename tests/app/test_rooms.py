@@ -564,8 +564,9 @@ def test_r17_a_limited_agent_is_waited_for_and_goes_on(person):
     talk = person.talks("--json", "Talk.")
     talk.shows("tried again at")
 
-    assert "claude: rate limited" in person.allstop("status")
-    assert person.runs() == {"room:default": "waiting"}
+    # it is tried every second, and may just be when somebody looks
+    wait_for(lambda: "claude: rate limited" in person.allstop("status"), "the reason")
+    wait_for(lambda: person.runs() == {"room:default": "waiting"}, "its state")
     wait_for(lambda: talk.out.count("tried again at") >= 2, "the next try")
     talk.ends(130, "Allstop")
     answers = [event for event in talk.events if event["type"] == "agent_response"]
