@@ -12,13 +12,13 @@ from msgspec import Struct
 from allstop.adapters.processes.identity import is_alive
 from allstop.adapters.processes.registry import Record, recorded
 from allstop.app import rooms
-from allstop.app.looking import helm_of, record_of
+from allstop.app.looking import Recorded, helm_of, record_of
 from allstop.app.speaking import open_run
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
 from allstop.core.ids import RunId, root_of
-from allstop.core.moves import Failed, FailureKind
+from allstop.core.moves import LOST, Failed
 from allstop.core.views import describe, view
 from allstop.engines.saying import say
 from allstop.ports import Entry
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 ENDS_WITHIN_S = 5.0
 """How long the receipt waits for whoever drives; what has not ended by then is said in it."""
-
-_LOST = (FailureKind.CANCELLED, FailureKind.DISCARDED)
 
 
 class StoppedRun(Struct, frozen=True, kw_only=True):
@@ -84,7 +82,7 @@ async def _stop(house: House, run: RunId, by: str, tell: Callable[[], Awaitable[
             for each, found in records.items()
             for what in _lost(found.events, asked_at)
         ),
-        runs={each: await _where(house, each) for each in stopped},
+        runs={each: await _where(house, each, found) for each, found in records.items()},
     )
     await house.journal.append(Entry(run, halted))
     return halted
@@ -104,6 +102,7 @@ async def _tell_and_wait(
     tell: Callable[[], Awaitable[None]],
 ) -> None:
     journal = house.journal
+    under_way = _UnderWay(house, stopped)
     heard = anyio.Event()
 
     def ear(run: RunId, seq: int) -> None:
@@ -113,27 +112,30 @@ async def _tell_and_wait(
         with journal.listen(ear):
             group.start_soon(journal.attend)
             await tell()
-            while await _moves(house, stopped):
+            while await under_way.are_there():
                 await heard.wait()
                 heard = anyio.Event()
         group.cancel_scope.cancel()
 
 
-async def _moves(house: House, stopped: list[RunId]) -> bool:
-    """Whether a turn or a check of it is still under way with somebody who drives it."""
-    holders = house.journal.holders()
-    for run in stopped:
-        if root_of(run) in holders and _open(
-            [record.event for record in await house.journal.read(run)]
-        ):
-            return True
-    return False
+class _UnderWay:
+    """Turns and checks of these runs that somebody still drives. Each record is read once."""
 
+    def __init__(self, house: House, runs: list[RunId]) -> None:
+        self._journal = house.journal
+        self._read = dict.fromkeys(runs, 0)
+        self._open: set[RunId] = set()
 
-def _open(events: list[Event]) -> bool:
-    started = [event.id for event in events if isinstance(event, MoveStarted)]
-    ended = {event.id for event in events if isinstance(event, MoveEnded)}
-    return bool(started) and started[-1] not in ended
+    async def are_there(self) -> bool:
+        for run, after in self._read.items():
+            for record in await self._journal.read(run, after=after):
+                self._read[run] = record.seq
+                if isinstance(record.event, MoveStarted):
+                    self._open.add(run)
+                elif isinstance(record.event, MoveEnded):
+                    self._open.discard(run)
+        holders = self._journal.holders()
+        return any(root_of(run) in holders for run in self._open)
 
 
 def _lost(events: list[Event], since: datetime) -> Iterator[str]:
@@ -141,16 +143,15 @@ def _lost(events: list[Event], since: datetime) -> Iterator[str]:
     for event in events:
         match event:
             case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
-                at >= since and kind in _LOST
+                at >= since and kind in LOST
             ):
                 yield describe(moves[move])
             case _:
                 pass
 
 
-async def _where(house: House, run: RunId) -> str:
+async def _where(house: House, run: RunId, found: Recorded) -> str:
     """As people see it, in a word or two."""
-    found = await record_of(house, run)
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in house.journal.holders()
     now = house.clock.now()

@@ -56,7 +56,10 @@ class FailureKind(StrEnum):
 LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.OVERLOADED})
 """The agent is fine; it must only wait."""
 
-OURS = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED, FailureKind.INTERRUPTED})
+LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
+"""What a stop cut off, or came after it."""
+
+OURS = LOST | {FailureKind.INTERRUPTED}
 """Nobody's fault: the move is simply taken up again."""
 
 

@@ -17,7 +17,7 @@ from allstop.core.approvals import NOBODY, UNANSWERED, Answer, Ask, ruling, word
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import Failed, FailureKind, Item, Result, TakeTurn, Work
+from allstop.core.moves import LOST, Failed, FailureKind, Item, Result, TakeTurn, Work
 from allstop.core.run import Folded, Pilot
 from allstop.core.views import describe
 from allstop.loop.capacity import Capacity, Place
@@ -52,7 +52,6 @@ S = TypeVar("S")
 CLEANUP_S = 10.0
 NOTES_EVERY_S = 1.0
 STORE_RETRY_S = 1.0
-_LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
 
 
 class SupersededError(Exception):
@@ -220,7 +219,7 @@ class Drive(Generic[S]):
         if open_move is None:
             raise SupersededError(self.run)
         result = runs.accepted(self.state, self._deck.bridge.helm, self._stops_then, result)
-        if isinstance(result, Failed) and result.kind in _LOST:
+        if isinstance(result, Failed) and result.kind in LOST:
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         ended = MoveEnded(at=now, id=open_move.id, result=result)
         if self._notes:

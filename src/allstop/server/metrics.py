@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from allstop.core.helm import Hold
 from allstop.server.desk import Desk
 
-Sample = tuple[str, dict[str, str], float]
-
 
 async def text(desk: Desk) -> str:
     lines: list[str] = []
