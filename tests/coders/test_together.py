@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import anyio
 import pytest
@@ -184,7 +183,7 @@ async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_q13_allstop_in_mid_command(person, agent):
-    """Q13, K2, F5: nothing of a real agent or of its command is alive after a second."""
+    """Q13, K2, F5: nothing of a real agent or of its command is alive after it; bench/stopping.py has the time."""
     marker = f"3{os.getpid()}.75"
 
     def answer(asked):
@@ -197,13 +196,10 @@ async def test_q13_allstop_in_mid_command(person, agent):
             await until(lambda: "asks: echo begun" in person.allstop("status"))
             await allstop(person, "allow", "T1")
         await until(lambda: alive(marker))
-        began = time.monotonic()
         await allstop(person, "stop")
-        took = time.monotonic() - began
         await anyio.to_thread.run_sync(process.communicate)
 
     assert not alive(marker)
-    assert took < 5, "starting the command itself takes some of it"
     assert process.returncode == 130
 
 

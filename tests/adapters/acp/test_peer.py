@@ -59,13 +59,11 @@ def methods(bench):
 
 
 async def stopped(bench, agent, watch, when):
-    """How long it took until a turn was over that was cancelled then."""
+    """A turn that is cancelled then; it is over afterwards."""
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
         await when()
-        began = anyio.current_time()
         group.cancel_scope.cancel()
-    return anyio.current_time() - began
 
 
 @pytest.mark.parametrize(
@@ -224,20 +222,22 @@ async def test_k10_a_stopped_turn_is_cancelled_before_it_is_ended(bench):
     assert (heard[1]["id"], heard[1]["result"]) == ("p1", {"outcome": {"outcome": "cancelled"}})
 
 
-async def test_k10_one_that_does_not_heed_a_cancel_is_ended(bench):
-    """K10, K2: within a short time."""
+async def test_k10_one_that_does_not_heed_a_cancel_is_ended(bench, tmp_path):
+    """K10, K2: it would go on for ever."""
     watch = Onlooker()
 
-    took = await stopped(bench, bench.peer("deaf"), watch, watch.stirred.wait)
+    await stopped(bench, bench.peer("deaf"), watch, watch.stirred.wait)
 
-    assert took < 2
+    assert list((tmp_path / "live").iterdir()) == []
 
 
-async def test_k10_one_that_is_still_starting_can_be_stopped(bench):
+async def test_k10_one_that_is_still_starting_can_be_stopped(bench, tmp_path):
     async def when():
         await until((bench.work / "methods").exists)
 
-    assert await stopped(bench, bench.peer("mute"), Onlooker(), when) < 2
+    await stopped(bench, bench.peer("mute"), Onlooker(), when)
+
+    assert list((tmp_path / "live").iterdir()) == []
 
 
 async def test_k10_one_that_never_answers_has_stalled(bench):

@@ -120,18 +120,17 @@ async def test_k18_what_it_asks_for_that_nobody_knows_is_refused(bench):
 @pytest.mark.parametrize(
     "script", ["trap '' INT TERM; while :; do sleep 9; done", "cat >/dev/null"]
 )
-async def test_k10_one_that_does_not_heed_an_interrupt_is_ended(bench, script):
-    """K10, K2: within a short time, whatever it does with its input."""
+async def test_k10_one_that_does_not_heed_an_interrupt_is_ended(bench, script, tmp_path):
+    """K10, K2: it would go on for ever, whatever it does with its input."""
     agent = bench.agent_at(bench.stand_in(f'echo \'{{"type":"system"}}\'; touch begun; {script}'))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent)
         with anyio.fail_after(20):
             while not (bench.work / "begun").exists():
                 await anyio.sleep(0.01)
-        began = anyio.current_time()
         group.cancel_scope.cancel()
 
-    assert anyio.current_time() - began < 2
+    assert list((tmp_path / "live").iterdir()) == []
 
 
 async def test_k10_a_stopped_turn_is_interrupted_before_it_is_ended(bench):

@@ -144,10 +144,8 @@ async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
     async with anyio.create_task_group() as group:
         group.start_soon(agent.take_turn, turn(None), watch)
         await until(lambda: watch.asks)
-        began = anyio.current_time()
         group.cancel_scope.cancel()
 
-    assert anyio.current_time() - began < 1
     again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
     assert again.text == "on we go"
     assert stage.launcher.killed() == ()

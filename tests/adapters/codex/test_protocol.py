@@ -86,10 +86,8 @@ async def test_k10_one_that_does_not_stop_is_ended(peer, place, tmp_path, room):
     async with anyio.create_task_group() as group:
         group.start_soon(agent.take_turn, turn(None if room else place), watch)
         await until(lambda: watch.lives)
-        began = anyio.current_time()
         group.cancel_scope.cancel()
 
-    assert anyio.current_time() - began < 2
     assert list((tmp_path / "live").iterdir()) == []
 
 

@@ -132,9 +132,7 @@ async def test_a_stopped_tree_can_be_killed(launcher, place, token, live_dir):
         await until_ready(child)
         while halt_family(child.pid):
             await anyio.sleep(0)
-        started = time.monotonic()
 
-    assert time.monotonic() - started < 5
     assert_nothing_left(place, token, live_dir)
 
 

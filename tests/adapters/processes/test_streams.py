@@ -120,14 +120,12 @@ async def test_closing_the_input_ends_a_sending_that_hangs(launcher, place):
 
 async def test_output_ends_with_the_program_although_a_child_holds_the_pipe(any_launcher, place):
     script = "sleep 1000 & (while :; do echo noise; done) & echo done"
-    started = time.monotonic()
     async with any_launcher.launch(place.launch("sh", "-c", script)) as child:
         with anyio.fail_after(20):
             out, _, code = await output_of(child)
 
     assert b"done\n" in out
     assert code == 0
-    assert time.monotonic() - started < 20
 
 
 async def test_output_written_before_the_end_is_all_there(any_launcher, place):

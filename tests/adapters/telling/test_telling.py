@@ -2,14 +2,13 @@
 
 import io
 import socket
-import time
 from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
 
 from allstop.adapters.telling import Bell, Post, Service, Webhook, deliver, find_desktop
-from allstop.adapters.telling.post import GRACE_S, MOST_WAITING
+from allstop.adapters.telling.post import MOST_WAITING
 from allstop.adapters.telling.webhook import MOST_BYTES
 from allstop.core.alerts import Alert, Level
 from allstop.core.ids import RunId
@@ -157,13 +156,11 @@ async def test_p11_nobody_there_and_nonsense_are_failures(listener):
 
 
 async def test_p11_a_slow_webhook_is_given_up_in_time(listener):
-    listener.wait_s = 7.0
-    began = time.monotonic()
+    listener.wait_s = 20.0
 
     why = await deliver(Webhook(listener.url(), private=True), ALERT)
 
     assert "5 s" in why
-    assert time.monotonic() - began < 6.5
 
 
 # --- apprise ---
@@ -298,15 +295,12 @@ def post(tellers, tmp_path, shown=None, clock=None):
 
 
 async def test_p11_one_that_hangs_keeps_nobody_waiting_neither_others_nor_the_end(tmp_path):
-    slow, quick = Kept("slow", wait_s=60), Kept("quick")
-    began = time.monotonic()
-
+    slow, quick = Kept("slow", wait_s=3600), Kept("quick")
     async with post([slow, quick], tmp_path) as office:
         office.tell(alert(1))
         office.tell(alert(2))
 
     assert (slow.told, quick.told) == ([], ["t1", "t2"])
-    assert time.monotonic() - began < GRACE_S + 1
 
 
 async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
@@ -361,7 +355,7 @@ async def test_p11_the_rest_is_told_as_soon_as_there_is_room(tmp_path):
 
 async def test_p11_a_place_that_takes_nothing_does_not_fill_the_memory(tmp_path):
     shown = []
-    slow = Kept("slow", wait_s=60)
+    slow = Kept("slow", wait_s=3600)
 
     async with post([slow], tmp_path, shown) as office:
         for number in range(MOST_WAITING * 3):
