@@ -94,6 +94,25 @@ steps = [
   { say = "Reading how deliveries are stored." },
   { sleep = 600 },
 ]
+
+[[turn]]
+when = "Bring the tests"
+steps = [
+  { say = "Most of the time goes into **one fixture** that makes a database for each test." },
+  { write = "conftest.py", text = "SCOPE = 'session'\\n" },
+  { use = { input = 24600, output = 1800, cost_microusd = 140000 } },
+  { signal = "PROGRESS: 60% one database for all of them" },
+]
+
+[[turn]]
+when = "Bring the tests"
+steps = [
+  { say = "Down to 70 seconds. The rest is *sleeping*: three tests wait for a clock." },
+  { write = "clock.py", text = "NOW = 0\\n" },
+  { use = { input = 26100, output = 900, cost_microusd = 120000 } },
+  { ask = "rm -r build" },
+  { sleep = 600 },
+]
 """
 
 TALK = """
@@ -105,6 +124,7 @@ steps = [
 """
 
 GOAL = "Write one line that says what the audit log is for."
+THREAD = "Bring the tests down to a minute"
 FIRST = (
     ("Answer 404 for unknown users", "quick-win", "users"),
     ("Move sessions to Redis", "critical", "sessions"),
@@ -223,6 +243,11 @@ class Scene:
         self.post("/runs", {"kind": "room", "goal": GOAL, "max_rounds": 2})
         wait_for(lambda: self.ask("/rooms")["rooms"][0]["last"], "the talk's end", 60)
 
+    def think(self):
+        """A thread in Full Auto that asks before it goes on."""
+        run = self.post("/runs", {"kind": "auto", "goal": THREAD, "agent": "demo"})["run"]
+        wait_for(lambda: self.ask(f"/runs/{run}")["auto"]["asks"], "its question", 60)
+
     def tasks(self):
         return self.ask("/board")["tasks"]
 
@@ -233,11 +258,13 @@ class Scene:
         return next(task["id"] for task in self.tasks() if task["title"] == title)
 
 
-def at_work(place):
-    """A scene in which there is something to see."""
+def at_work(place, *, thinks=False):
+    """A scene in which there is something to see, with a thread if it thinks."""
     scene = Scene(at_home(place))
     scene.prepare()
     scene.open()
+    if thinks:
+        scene.think()
     scene.fill()
     scene.work()
     return scene
