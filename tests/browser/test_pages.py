@@ -63,6 +63,22 @@ def test_u1_what_runs_what_waits_and_what_was_used_are_in_sight(visit):
     expect(page.get_by_role("banner")).to_contain_text("project")
 
 
+def test_k7_where_tokens_and_money_went_is_shown_by_agent_and_by_task(visit):
+    page = visit().page()
+    page.get_by_role("link", name="Where it went").click()
+
+    def line(name):
+        return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+
+    expect(line("demo")).to_contain_text("$0.")
+    page.get_by_role("combobox", name="By").select_option("task")
+    expect(line("Answer 404")).to_contain_text("$0.18")
+    expect(line("total")).to_contain_text("$0.")
+    expect(page.get_by_role("main")).to_contain_text("1 task merged: $0.18 a task")
+    page.get_by_role("link", name="Answer 404").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Answer 404 for unknown users")
+
+
 def test_u2_the_board_has_a_column_for_each_stage_and_cards_that_say_how_it_goes(visit):
     page = visit().page("board")
 

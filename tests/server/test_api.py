@@ -269,6 +269,18 @@ def test_no_answer_names_a_place_on_this_machine(still_room):
             assert str(still_room.person.home) not in text, route.path
 
 
+def test_k7_what_was_used_is_told_by_what_it_went_into(room):
+    """K7: and a way that there is none of is refused with those there are."""
+    _task(room, room.post("/runs", TASK).json["run"], "done")
+    refused = room.get("/usage?by=colour")
+
+    (line,) = room.read("/usage?by=task&days=1")["lines"]
+    assert (line["name"], line["title"], line["turns"]) == ("T1", TASK["prompt"], 1)
+    assert room.read("/usage?by=day")["total"]["turns"] == 1
+    assert room.read("/usage?agent=nobody")["lines"] == []
+    assert refused.status == 422
+
+
 def test_k6_a_day_that_is_used_up_goes_on_once_more_is_allowed(room):
     """K6: in the settings of the running control room, or for today."""
     file = room.person.repository / "allstop.toml"

@@ -56,6 +56,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was used, by agent, model, task, run or day. */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notes": {
         parameters: {
             query?: never;
@@ -712,6 +729,8 @@ export interface components {
             output: number;
             /** @default 0 */
             cost_microusd: number;
+            /** @default  */
+            model: string;
         };
         /**
          * RoomSummary
@@ -960,6 +979,35 @@ export interface components {
             near: string;
             at_limit: string;
             holds: string;
+        };
+        /**
+         * UsageReport
+         * @description Turns that began since, whether they ended well or not; the dearest line first.
+         */
+        UsageReport: {
+            by: components["schemas"]["By"];
+            since: string;
+            lines: components["schemas"]["UsageLine"][];
+            total: components["schemas"]["UsageLine"];
+            merged: number;
+            merged_usd: number;
+        };
+        /**
+         * By
+         * @description What turns can be put together by.
+         * @enum {unknown}
+         */
+        By: "agent" | "day" | "model" | "run" | "task";
+        /** UsageLine */
+        UsageLine: {
+            name: string;
+            /** @default  */
+            title: string;
+            turns: number;
+            input: number;
+            cached: number;
+            output: number;
+            cost_usd: number;
         };
         /** NoteList */
         NoteList: {
@@ -2373,6 +2421,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Today"];
+                };
+            };
+            /** @description What is wrong, and what helps. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"];
+                };
+            };
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                /** @description What turns are put together by. */
+                by?: components["schemas"]["By"];
+                /** @description Turns of the last so many days. */
+                days?: number;
+                /** @description Only turns of this agent. */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
                 };
             };
             /** @description What is wrong, and what helps. */

@@ -49,6 +49,7 @@ COMMANDS = {
     "mode": ("people", "Who picks tasks: autopilot or semi."),
     "status": ("control", "Show what runs, what waits, and what needs you."),
     "today": ("day", "What all runs have used today; with a limit, allow them more."),
+    "usage": ("day", "Tokens and money by agent, model, task, run or day."),
     "watch": ("watching", "Show what happens in all runs, as it happens."),
     "stop": ("control", "Allstop: everything ends now. With RUN, only that one."),
     "pause": ("control", "No new turn; the current one ends in peace."),

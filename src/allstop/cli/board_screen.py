@@ -14,7 +14,7 @@ import click
 from allstop.cli.record import as_text, print_records
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
-from allstop.core.ids import BOARD, RunId, child_of
+from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
 from allstop.core.plain import one_line, plain
 from allstop.core.replies import Signal
@@ -46,11 +46,6 @@ def make_board_screen(*, as_json: bool) -> AbstractContextManager[BoardScreen]:
     if as_json:
         return JsonBoardScreen()
     return TerminalBoardScreen() if sys.stdout.isatty() else PlainBoardScreen()
-
-
-def label_of(run: RunId) -> str:
-    """The task that a run of a board is for."""
-    return run.partition("/")[2].rpartition(".")[0] or run
 
 
 def told(record: Record) -> list[Line]:

@@ -1,11 +1,13 @@
-"""What all runs have used today, and giving them more."""
+"""What all runs have used, today and before, and giving them more."""
 
 from __future__ import annotations
 
 import click
 
 from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.times import since as since_
 from allstop.core.errors import AllstopError
+from allstop.core.ledger import By
 
 
 @click.command()
@@ -43,3 +45,28 @@ def today(
         return
     for line in day_lines(found):
         click.echo(line)
+
+
+@click.command()
+@click.option("--by", type=click.Choice([by.value for by in By]), default="agent", show_default=True, help="What turns are put together by.")  # fmt: skip
+@click.option("--since", default="30d", show_default=True, metavar="TIME", help="So long ago (7d, 12h), or a date.")  # fmt: skip
+@click.option("--agent", default="", metavar="NAME", help="Only turns of this agent.")
+@json_option
+@click.pass_obj
+def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> None:
+    """Show how many turns, tokens and how much money went into what.
+
+    A task counts with all its attempts; `allstop log RUN` has every turn.
+    """
+    from allstop.app.usage import usage_lines, used_since
+
+    with context.house() as house:
+        begins_at = since_(house.clock.now(), since)
+        found = run(lambda: used_since(house, begins_at, By(by), agent))
+    if as_json:
+        print_json(found)
+    elif not found.lines:
+        click.echo("No turn has been taken since then.")
+    else:
+        for line in usage_lines(found):
+            click.echo(line)

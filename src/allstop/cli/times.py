@@ -1,4 +1,4 @@
-"""Times as people type them: 2h, 90m, 07:00."""
+"""Times as people type them: 2h, 90m, 07:00, 2030-05-31."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import click
 
+_DAYS = re.compile(r"(\d+)d")
 _SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
@@ -27,6 +28,21 @@ def span(text: str) -> timedelta:
         raise click.BadParameter(f"{text!r} is no span of time, like 2h or 90m", param_hint="--for")
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+def since(now: datetime, text: str) -> datetime:
+    """A moment in the past: so long ago, or the beginning of a day."""
+    text = text.strip()
+    try:
+        if days := _DAYS.fullmatch(text):
+            return now - timedelta(days=int(days[1]))
+        if _SPAN.fullmatch(text) and text:
+            return now - span(text)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        wanted = "like 7d, 12h or 2030-05-31"
+        raise click.BadParameter(f"{text!r} is no time, {wanted}", param_hint="--since") from None
+    return moment.astimezone()
 
 
 def next_time(now: datetime, text: str) -> datetime:

@@ -158,12 +158,11 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     from allstop.app.looking import helm_of, record_of
     from allstop.app.rooms import thread_of
     from allstop.app.speaking import speak
-    from allstop.cli.board_screen import label_of
     from allstop.cli.boarding import work
     from allstop.core.commands import Resume
     from allstop.core.errors import AllstopError
     from allstop.core.helm import Hold
-    from allstop.core.ids import BOARD, root_of
+    from allstop.core.ids import BOARD, label_of, root_of
     from allstop.core.specs import Mode
 
     recorded = await record_of(house, run_id)

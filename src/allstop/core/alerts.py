@@ -28,7 +28,7 @@ from allstop.core.events import (
     MoveStarted,
 )
 from allstop.core.helm import Helm
-from allstop.core.ids import BOARD, RunId
+from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import AT_EASE, Pilot, RunState
@@ -153,18 +153,15 @@ def presentable(alert: Alert, where: str, clean: Callable[[str], str]) -> Alert:
 
 def trouble(run: RunId, text: str, at: datetime) -> Alert:
     """Something went wrong that is no part of any record."""
-    return Alert(level=Level.ERROR, title=f"{label(run)} is in trouble", text=text, run=run, at=at)
+    return Alert(
+        level=Level.ERROR, title=f"{label_of(run)} is in trouble", text=text, run=run, at=at
+    )
 
 
 def near_limit(run: RunId, text: str, at: datetime) -> Alert:
     """What all runs share comes to its end."""
     title = "The budget of the day is nearly used up"
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
-
-
-def label(run: RunId) -> str:
-    """What people call it: a task of the board by its own name."""
-    return run.partition("/")[2].rpartition(".")[0] or run
 
 
 # --- what happened ---
@@ -174,13 +171,13 @@ def _of_event(event: Event, scene: Scene) -> list[Alert]:
     run = scene.run
     match event:
         case Asked(ask=ask):
-            title = f"{label(run)} asks {_what(ask)}"
+            title = f"{label_of(run)} asks {_what(ask)}"
             return [_alert(Level.NEEDS_YOU, title, words(ask), event, run)]
         case ChildWaited(run=child, reason=reason):
-            title = f"{label(child)} waits for you"
+            title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
         case ChildClosed() if scene.board is not None:
-            return _task_ended(event, scene.board.get(label(event.run)))
+            return _task_ended(event, scene.board.get(label_of(event.run)))
         case Closed() if "/" not in run:
             return _run_ended(event, scene)
         case Halted():
@@ -259,12 +256,12 @@ def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None)
         verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
         if verdict.grip is not Grip.SOFT:
             return None
-        return _alert(Level.INFO, f"{label(run)} is near a limit", verdict.reason, event, run)
+        return _alert(Level.INFO, f"{label_of(run)} is near a limit", verdict.reason, event, run)
     before = grant.used if grant else 0
     most, used = state.limits.cost_microusd - before, state.tally.cost_microusd - before
     if most <= 0 or not SOFT_SHARE <= used / most < 1:
         return None
-    title = f"{label(run)} has used {100 * used // most} % of its budget"
+    title = f"{label_of(run)} has used {100 * used // most} % of its budget"
     return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
 
 
@@ -278,7 +275,7 @@ def _limited(event: Event, scene: Scene) -> Alert | None:
     if move.until - event.at < LONG:
         return None
     text = f"It goes on by itself at {move.until:%H:%M} UTC."
-    title = f"{label(scene.run)}: every agent is at its limit"
+    title = f"{label_of(scene.run)}: every agent is at its limit"
     return _alert(Level.INFO, title, text, event, scene.run)
 
 

@@ -21,6 +21,11 @@ def child_of(parent: RunId, ref: str) -> RunId:
     return RunId(f"{parent}/{ref}")
 
 
+def label_of(run: RunId) -> str:
+    """What people call it: a task of the board by its own name."""
+    return run.partition("/")[2].rpartition(".")[0] or run
+
+
 def root_of(run: RunId) -> RunId:
     """The run at the top: whoever may drive it may drive everything below it."""
     return RunId(run.partition("/")[0])

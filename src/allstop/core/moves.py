@@ -215,6 +215,7 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     cached: int = 0
     output: int = 0
     cost_microusd: int = 0
+    model: str = ""  # the one that was mostly used, if anybody told
 
     @property
     def tokens(self) -> int:

@@ -139,6 +139,7 @@ def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -
         input=estimate(chars_in, chars_a_token),
         output=estimate(chars_out, chars_a_token),
         cost_microusd=max(0, usage.cost_microusd),
+        model=usage.model,
     )
 
 

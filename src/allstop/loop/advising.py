@@ -101,6 +101,7 @@ def _plus(one: Usage, other: Usage) -> Usage:
         cached=one.cached + other.cached,
         output=one.output + other.output,
         cost_microusd=one.cost_microusd + other.cost_microusd,
+        model=one.model or other.model,
     )
 
 

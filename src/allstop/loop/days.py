@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,13 +15,11 @@ from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import TakeTurn
+from allstop.loop.places import place_before
 from allstop.loop.steps import reserved_by, spent
 from allstop.ports import Journal
 
 READ_AT_ONCE = 1000
-
-OUT_OF_ORDER = timedelta(hours=1)
-"""Records may be written later than their time says, by no more than this."""
 
 UNLIMITED = Limits()
 
@@ -78,7 +76,7 @@ class Days:
         day = self._day
         if day is None or not day.has(now):  # a clock that is set back makes another day, too
             day = day_of(now, self._zone)
-            place = await self._place_before(day.begins_at - OUT_OF_ORDER)
+            place = await place_before(self._journal, day.begins_at)
             self._day, self.place = day, place
             self._spent, self._first_at, self._noted, self._short = NOTHING, None, "", None
             self._open.clear()
@@ -159,18 +157,6 @@ class Days:
                     self._open.pop(run, None)
             case MoveEnded(result=result) if self._open.pop(run, None) is not None:
                 self._spent = self._spent.plus(spent(result))
-
-    async def _place_before(self, at: datetime) -> int:
-        """Of the last record before a moment: what comes after it need be read only."""
-        low, high = 0, await self._journal.last_place()
-        while low < high:
-            middle = (low + high) // 2
-            records = await self._journal.written(middle, 1)
-            if not records or records[0].record.event.at >= at:
-                high = middle
-            else:
-                low = records[0].pos
-        return low
 
 
 def _sum(amounts: Iterable[Amount]) -> Amount:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from allstop.core.ledger import By
+
 PAGE = 200
 MOST = 1000
 
@@ -27,6 +29,12 @@ class Runs(Nothing, frozen=True):
     open: Annotated[bool, Meta(description="Only those that are not over.")] = False
     before: Annotated[str, Meta(description="Only those older than this run.")] = ""
     limit: Limit = PAGE
+
+
+class Usage(Nothing, frozen=True):
+    by: Annotated[By, Meta(description="What turns are put together by.")] = By.AGENT
+    days: Annotated[int, Meta(ge=1, le=3660, description="Turns of the last so many days.")] = 30
+    agent: Annotated[str, Meta(max_length=64, description="Only turns of this agent.")] = ""
 
 
 class OneRun(Nothing, frozen=True):

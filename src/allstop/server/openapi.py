@@ -103,7 +103,7 @@ def _said(description: str, schema: object) -> Document:
 
 
 def _parameters(path: str, takes: type[asked.Nothing]) -> list[Document]:
-    _, components = msgspec.json.schema_components([takes])
+    _, components = msgspec.json.schema_components([takes], ref_template=_REFERENCE)
     schema = components[takes.__name__]
     return [
         {

@@ -6,6 +6,7 @@ import itertools
 import os
 import socket
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import anyio
@@ -16,6 +17,7 @@ from allstop.app import beginning, equipping
 from allstop.app.checkup import examine, look_at_agents
 from allstop.app.rooms import run_of
 from allstop.app.today import Today, today
+from allstop.app.usage import UsageReport, used_since
 from allstop.core import receipts as all_receipts
 from allstop.core.auto_views import decisions
 from allstop.core.errors import NotFoundError
@@ -45,6 +47,11 @@ async def hold(desk: Desk, _: asked.Nothing) -> shapes.HoldView:
 
 async def day(desk: Desk, _: asked.Nothing) -> Today:
     return await today(desk.house, desk.station.engine.days)
+
+
+async def usage(desk: Desk, given: asked.Usage) -> UsageReport:
+    since = desk.house.clock.now() - timedelta(days=given.days)
+    return await used_since(desk.house, since, given.by, given.agent)
 
 
 async def notes(desk: Desk, _: asked.Nothing) -> shapes.NoteList:

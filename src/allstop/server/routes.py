@@ -10,6 +10,7 @@ from allstop.app.opening import Order
 from allstop.app.overview import TaskView
 from allstop.app.stopping import Stopped
 from allstop.app.today import More, Today
+from allstop.app.usage import UsageReport
 from allstop.core.statistics import Statistics
 from allstop.server import asked, changing, reading, reading_back, reading_board, shapes
 from allstop.server.desk import Desk
@@ -49,6 +50,7 @@ READING = (
     _get("/healthz", "That it is there, and what it serves.", asked.Nothing, shapes.Health, reading.health),
     _get("/hold", "What has been said to all runs at once.", asked.Nothing, shapes.HoldView, reading.hold),
     _get("/day", "What all runs have used today, and what they may use.", asked.Nothing, Today, reading.day),
+    _get("/usage", "What was used, by agent, model, task, run or day.", asked.Usage, UsageReport, reading.usage),
     _get("/notes", "What people should know before work begins.", asked.Nothing, shapes.NoteList, reading.notes),
     _get("/runs", "Runs, the newest first.", asked.Runs, shapes.RunList, reading.runs),
     _get("/runs/{run}/events", "The record of a run.", asked.RunEvents, shapes.RecordList, reading.run_events),

@@ -7,7 +7,7 @@ from adapters.claude_code.bench import bash, came_back, replies, write
 from allstop.adapters.agents.claude_code import Leave
 from allstop.adapters.agents.claude_code.asking import ALONE, WITHOUT
 from allstop.core.approvals import Ask, Option, Question
-from allstop.core.moves import Item, TurnDone, Usage
+from allstop.core.moves import Item, TurnDone
 from allstop.core.prompting import Talk, part, prompt_of
 from allstop.testing.agents import Onlooker
 from allstop.testing.model_server import Call, Say
@@ -90,7 +90,7 @@ async def test_k10_cost_and_tokens_are_of_this_turn(bench):
 
 
 async def test_k10_what_its_own_agents_use_is_counted(bench):
-    """K10: the result's own count leaves them out."""
+    """K10, K7: the result's own count leaves them out."""
     sent = Call(
         name="Agent",
         arguments={"description": "d", "prompt": "GIRAFFE", "subagent_type": "general-purpose"},
@@ -103,7 +103,8 @@ async def test_k10_what_its_own_agents_use_is_counted(bench):
     result = await bench.turn(agent)
 
     assert result.text == "zebra"
-    assert result.usage == Usage(input=300, output=60)
+    assert (result.usage.input, result.usage.output) == (300, 60)
+    assert result.usage.model == bench.server.requests[0].body["model"]
 
 
 async def test_f5_a_question_is_answered(bench):

@@ -53,7 +53,7 @@ def test_k10_words_are_shown_and_then_kept():
     assert end == TurnDone(
         text="hello zebra",
         thread="thread",
-        usage=Usage(input=100, output=20, cost_microusd=800),
+        usage=Usage(input=100, output=20, cost_microusd=800, model="claude-opus-5-5"),
     )
 
 
@@ -144,7 +144,7 @@ def test_k10_a_shaped_reply_is_its_json():
 
 
 def test_k10_usage_is_what_was_added_in_this_turn():
-    """K10: cost and tokens go on from turn to turn, and over several models."""
+    """K10, K7: cost and tokens go on from turn to turn, and over several models."""
     telling = Telling("thread")
     telling.before = Session(
         total_cost_usd=1.5, model_usage={"a": ModelUsage(input_tokens=10, output_tokens=5)}
@@ -156,7 +156,7 @@ def test_k10_usage_is_what_was_added_in_this_turn():
 
     (end,) = fed(result(total_cost_usd=1.75, modelUsage=models), telling=telling)
 
-    assert end.usage == Usage(input=112, cached=3, output=51, cost_microusd=250_000)
+    assert end.usage == Usage(input=112, cached=3, output=51, cost_microusd=250_000, model="b")
 
 
 def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():

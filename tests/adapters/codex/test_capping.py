@@ -25,7 +25,7 @@ async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(stage, pl
     assert result == Failed(
         kind=FailureKind.CAPPED,
         message="it used all of the 350 tokens of its turn",
-        usage=Usage(input=400),
+        usage=Usage(input=400, model="gpt-5.5"),
     )
     assert [item.kind for item in watch.items].count("command") >= 3
     again = await agent.take_turn(turn(place, thread=watch.threads[0]), Onlooker())

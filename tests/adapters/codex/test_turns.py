@@ -57,7 +57,7 @@ async def test_k10_the_conversation_has_its_name_before_anything_is_said(stage, 
 
 
 async def test_k10_usage_is_of_this_turn_over_all_calls_of_the_model(stage, place):
-    """K10: several calls are summed; what the conversation used before is not."""
+    """K10, K7: several calls are summed; what the conversation used before is not."""
     agent = await stage.agent_that(
         Say(calls=run("true").calls, input=100, cached=10, output=5),
         Say(calls=run("true").calls, input=200, cached=100, output=7),
@@ -68,8 +68,8 @@ async def test_k10_usage_is_of_this_turn_over_all_calls_of_the_model(stage, plac
     first = await agent.take_turn(turn(place), Onlooker())
     second = await agent.take_turn(turn(place, thread=first.thread), Onlooker())
 
-    assert first.usage == Usage(input=600, cached=310, output=23)
-    assert second.usage == Usage(input=400, cached=300, output=13)
+    assert first.usage == Usage(input=600, cached=310, output=23, model="gpt-5.5")
+    assert second.usage == Usage(input=400, cached=300, output=13, model="gpt-5.5")
 
 
 async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place):
@@ -84,8 +84,8 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
     first = await agent.take_turn(turn(place), Onlooker())
     second = await agent.take_turn(turn(place, thread=first.thread), watch)
 
-    assert first.usage == Usage(input=250_000, output=1)
-    assert second.usage == Usage(input=150, output=5)
+    assert first.usage == Usage(input=250_000, output=1, model="gpt-5.5")
+    assert second.usage == Usage(input=150, output=5, model="gpt-5.5")
     assert [item.kind for item in watch.items] == ["compaction", "note", "message"]
 
 

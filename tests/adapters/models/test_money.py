@@ -69,6 +69,10 @@ async def used(connector, say, a_turn=None, **more):
     return result.usage
 
 
+async def test_k7_the_model_is_told_with_what_was_used(connector):
+    assert (await used(connector, Say(text="x"))).model == connector.model
+
+
 async def test_k5_input_includes_what_came_from_a_cache(connector):
     """K5, R12: cached tokens count as tokens."""
     usage = await used(connector, Say(text="x", input=1000, cached=600, output=10))
@@ -82,7 +86,11 @@ async def test_k6_a_turn_costs_what_the_list_says(each):
     say = Say(text="x", input=10_000, cached=4_000, written=1_000, output=1_000)
 
     assert await used(each, say) == Usage(
-        input=10_000, cached=4_000, output=1_000, cost_microusd=10_000 + 400 + 2_500 + 10_000
+        input=10_000,
+        cached=4_000,
+        output=1_000,
+        cost_microusd=10_000 + 400 + 2_500 + 10_000,
+        model=each.model,
     )
 
 

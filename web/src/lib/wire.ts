@@ -52,4 +52,6 @@ export type TalkMode = Schemas['TalkMode']
 export type Tally = Partial<Schemas['Tally']>
 export type TaskView = Schemas['TaskView']
 export type Today = Schemas['Today']
+export type UsageLine = Schemas['UsageLine']
+export type UsageReport = Schemas['UsageReport']
 export type Waiting = Schemas['Waiting']

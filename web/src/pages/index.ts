@@ -63,6 +63,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./settings/Settings.svelte'),
   },
   { name: 'start', title: 'Start', load: () => import('./start/Start.svelte') },
+  { name: 'usage', title: 'Usage', load: () => import('./usage/Usage.svelte') },
   { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]
 

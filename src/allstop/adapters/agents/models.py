@@ -130,6 +130,7 @@ class ModelAgent:
             cached=used.cached,
             output=used.output,
             cost_microusd=self._tariff.microusd(used, self._clock.now()),
+            model=self._endpoint.model,
         )
 
     def _explained(self, failed: Failed) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from allstop.adapters.agents import announced
@@ -46,14 +46,30 @@ _SUBTYPES: Mapping[str, FailureKind] = {
 
 def usage(result: Result, before: Session) -> Usage:
     """Of this turn. What a process counts goes on from the conversation's earlier ones."""
-    then, now = _sums(before.model_usage), _sums(result.model_usage)
+    then, now = _sums(before.model_usage.values()), _sums(result.model_usage.values())
     read, cached, said = (max(0, n - t) for n, t in zip(now, then, strict=True))
     cost = max(0.0, result.total_cost_usd - before.total_cost_usd)
-    return Usage(input=read, cached=cached, output=said, cost_microusd=round(cost * 1_000_000))
+    return Usage(
+        input=read,
+        cached=cached,
+        output=said,
+        cost_microusd=round(cost * 1_000_000),
+        model=_most_used(result.model_usage, before.model_usage),
+    )
 
 
-def _sums(models: Mapping[str, ModelUsage]) -> tuple[int, int, int]:
-    used = models.values()
+def _most_used(now: Mapping[str, ModelUsage], then: Mapping[str, ModelUsage]) -> str:
+    """It has small models for small things."""
+
+    def used(name: str) -> int:
+        before = _sums([then[name]]) if name in then else (0, 0, 0)
+        read, _, said = (n - t for n, t in zip(_sums([now[name]]), before, strict=True))
+        return read + said
+
+    return max(now, key=used, default="")
+
+
+def _sums(used: Collection[ModelUsage]) -> tuple[int, int, int]:
     cached = sum(each.cache_read_input_tokens for each in used)
     fresh = sum(each.input_tokens + each.cache_creation_input_tokens for each in used)
     return fresh + cached, cached, sum(each.output_tokens for each in used)

@@ -152,9 +152,12 @@ class CodexAgent:
         return {**policy, "model": self._setup.model} if self._setup.model else policy
 
     def _usage(self, conversation: Conversation) -> Usage:
-        spent = conversation.fold.spent
-        tariff = self._tariff(conversation.opened.model) if self._tariff else None
-        cost = tariff.microusd(spent, self._clock.now()) if tariff else 0
+        spent, model = conversation.fold.spent, conversation.opened.model
+        tariff = self._tariff(model) if self._tariff else None
         return Usage(
-            input=spent.input, cached=spent.cached, output=spent.output, cost_microusd=cost
+            input=spent.input,
+            cached=spent.cached,
+            output=spent.output,
+            cost_microusd=tariff.microusd(spent, self._clock.now()) if tariff else 0,
+            model=model if spent.input else "",
         )

@@ -1,0 +1,81 @@
+"""Who used how much, and for what: read off the record of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from allstop.core.events import Event, MoveEnded, MoveStarted
+from allstop.core.ids import AgentName, RunId, label_of
+from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage
+
+
+class By(StrEnum):
+    """What turns can be put together by."""
+
+    AGENT = "agent"
+    MODEL = "model"
+    TASK = "task"  # all attempts at it; a room or a thread by its own name
+    RUN = "run"
+    DAY = "day"
+
+
+class Turn(NamedTuple):
+    """One that is over, however it ended."""
+
+    run: RunId
+    agent: AgentName
+    began_at: datetime
+    usage: Usage
+
+
+class Sum(Struct, frozen=True, gc=False, kw_only=True):
+    turns: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    cost_microusd: int = 0
+
+    def plus(self, usage: Usage) -> Sum:
+        return Sum(
+            turns=self.turns + 1,
+            input=self.input + usage.input,
+            cached=self.cached + usage.cached,
+            output=self.output + usage.output,
+            cost_microusd=self.cost_microusd + usage.cost_microusd,
+        )
+
+
+class Ledger:
+    """Takes the records of all runs, each run's in their order."""
+
+    def __init__(self) -> None:
+        self._open: dict[RunId, tuple[AgentName, datetime]] = {}
+
+    def take(self, run: RunId, event: Event) -> Turn | None:
+        """A turn that this event ends, if its beginning was seen."""
+        match event:
+            case MoveStarted(move=TakeTurn(agent=agent), at=at):
+                self._open[run] = agent, at
+            case MoveEnded(result=TurnDone(usage=usage) | Failed(usage=usage)):
+                if begun := self._open.pop(run, None):
+                    return Turn(run, *begun, usage)
+            case _:
+                pass
+        return None
+
+
+def name_by(by: By, zone: tzinfo | None) -> Callable[[Turn], str]:
+    """What a turn counts under; without a zone, days are those of the machine."""
+    names: dict[By, Callable[[Turn], str]] = {
+        By.AGENT: lambda turn: turn.agent,
+        By.MODEL: lambda turn: turn.usage.model,
+        By.TASK: lambda turn: label_of(turn.run),
+        By.RUN: lambda turn: turn.run,
+        By.DAY: lambda turn: turn.began_at.astimezone(zone).date().isoformat(),
+    }
+    return names[by]
