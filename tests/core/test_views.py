@@ -226,10 +226,10 @@ def test_moves_in_words(move, words):
             ChecksDone(
                 results=(
                     CheckResult(name="a", run="a", passed=True),
-                    CheckResult(name="b", run="b", passed=False),
+                    CheckResult(name="b", run="b", passed=False, code=1),
                 )
             ),
-            "1 of 2 passed",
+            "1 of 2 passed; b: exit code 1",
         ),
         (WorkspaceOpen(base="0123456789abcdef"), "from commit 0123456789"),
         (Delivered(branch="b", commit="0123456789abcdef"), "b is at 0123456789"),

@@ -1,6 +1,7 @@
 """B7, B8, B9, B10, B13: every row of the tables on how turns and agents end, and what goes with them."""
 
 import pytest
+from msgspec.structs import replace
 
 from allstop.core import prompts
 from allstop.core.commands import Answer
@@ -473,3 +474,52 @@ def test_b21_a_finding_that_was_put_right_is_forgotten():
     flight.back(said(COMPLETE))
 
     assert flight.back(PASSED) == verified()
+
+
+MISSING = CheckResult(
+    name="Tests",
+    run="pytest",
+    passed=False,
+    code=127,
+    output="sh: 1: pytest: not found\n",
+    failed_before=True,
+)
+
+
+def test_b9_a_check_that_cannot_be_run_at_all_is_told_once_and_then_left_to_a_person():
+    flight = fly()
+    flight.back(said(COMPLETE))
+    told = flight.back(ChecksDone(results=(MISSING,)))
+    flight.back(said(COMPLETE))
+
+    assert "pytest: not found" in told.prompt.text
+    assert flight.back(ChecksDone(results=(MISSING,))) == Finish(
+        outcome=Outcome.BLOCKED,
+        note="Tests can't be run, on the target branch neither: sh: 1: pytest: not found;"
+        " `allstop doctor` tries it",
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(replace(MISSING, code=1), id="it runs and fails"),
+        pytest.param(replace(MISSING, failed_before=False), id="the work took it away"),
+    ],
+)
+def test_b9_a_check_that_an_agent_can_mend_goes_back_to_it_again_and_again(other):
+    flight = fly()
+    for _ in range(4):
+        flight.back(said(COMPLETE))
+        move = flight.back(ChecksDone(results=(other,)))
+
+        assert isinstance(move, TakeTurn)
+
+
+def test_b9_another_failure_between_them_begins_the_count_anew():
+    flight = fly()
+    for gate in (MISSING, BAD, MISSING):
+        flight.back(said(COMPLETE))
+        move = flight.back(ChecksDone(results=(gate,)))
+
+        assert isinstance(move, TakeTurn)

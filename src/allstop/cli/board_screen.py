@@ -21,7 +21,7 @@ from allstop.core.replies import Signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.tasks import Status
-from allstop.core.views import Line, describe, lines, outcome_of
+from allstop.core.views import Line, describe, lines, outcome_of, why
 from allstop.pilots.task import TaskState
 from allstop.ports import Live, Record
 
@@ -86,7 +86,8 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
             return [("✗", outcome_of(result))]
         case ChecksDone(failed=failed, findings=findings):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
-            return [*(("✗", f"{check.name} failed: back to the agent") for check in failed), *found]
+            back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
+            return [*back, *found]
         case TurnDone(said=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]

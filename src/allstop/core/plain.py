@@ -29,6 +29,11 @@ def one_line(text: str, most: int = 100) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def last_line(text: str) -> str:
+    """The last of its lines, as one short line."""
+    return one_line(text.rstrip().rpartition("\n")[2])
+
+
 def ending(text: str, most: int) -> str:
     """The last `most` characters, with a mark where the rest was."""
     return text if len(text) <= most else f"[… {len(text) - most:,} characters …]\n{text[-most:]}"

@@ -43,6 +43,7 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import RunId
 from allstop.core.moves import (
     Change,
+    CheckResult,
     ChecksDone,
     Deliver,
     Delivered,
@@ -66,7 +67,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import one_line
+from allstop.core.plain import last_line, one_line
 from allstop.core.remarks import in_words
 from allstop.core.replies import Said, Signal, read_signal
 from allstop.core.run import Pilot, RunState
@@ -192,7 +193,8 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
         case ChecksDone(results=results, findings=findings):
             passed = sum(check.passed for check in results)
             fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in findings if f.fatal]
-            return "; ".join([f"{passed} of {len(results)} passed", *fatal])
+            failed = [why(check) for check in results if not check.passed]
+            return "; ".join([f"{passed} of {len(results)} passed", *failed, *fatal])
         case WorkspaceOpen(base=base):
             return f"from commit {base[:10]}"
         case Delivered(branch=branch, commit=commit):
@@ -214,15 +216,17 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
 def _words(text: str, said: Said) -> str:
     """The last line of what was said, after the signal if there was one."""
     if said.signal is Signal.NONE:
-        return _last_line(text) or "(no words)"
+        return last_line(text) or "(no words)"
     is_written = read_signal(text).signal is not Signal.NONE
-    before = _last_line(text.rstrip().rpartition("\n")[0] if is_written else text)
+    before = last_line(text.rstrip().rpartition("\n")[0] if is_written else text)
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
 
 
-def _last_line(text: str) -> str:
-    return one_line(text.rstrip().rpartition("\n")[2])
+def why(check: CheckResult) -> str:
+    """Of a check that failed: its last words, and whether that is news."""
+    said = "timed out" if check.timed_out else last_line(check.output) or f"exit code {check.code}"
+    return f"{check.name}: {said}" + (" (the target fails too)" if check.failed_before else "")
 
 
 def _used(tokens: int) -> str:

@@ -43,7 +43,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import one_line
+from allstop.core.plain import last_line, one_line
 from allstop.core.prompting import prompt
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at
@@ -56,6 +56,9 @@ AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED
 
 QUICK = 3
 """Work that took no more iterations needs less of a look."""
+
+CANNOT_RUN = frozenset({126, 127})
+"""What a shell says of a program that isn't there, or that it may not start."""
 
 
 class TaskState(Struct, frozen=True, gc=False, kw_only=True):
@@ -74,6 +77,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     limits: int = 0
     wait_until: datetime | None = None
     checked: bool = False
+    unable: bool = False  # the last gate had a check in it that could not be run at all
     tree: str = ""  # what passed the checks
     findings: tuple[Finding, ...] = ()
     delivered: bool = False
@@ -266,15 +270,29 @@ def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:
             return _spoke(state, result)
         case ChecksDone(passed=True, tree=tree, findings=findings):
             return replace(state, checked=True, tree=tree, findings=findings)
-        case ChecksDone(failed=failed, findings=findings):
-            news = prompts.failed_gate(failed, findings)
-            return replace(state, said=NOTHING_SAID, news=news, findings=findings)
+        case ChecksDone():
+            return _disagreed(state, result)
         case Delivered():
             return replace(state, delivered=True)
         case Failed():
             return _failed(state, result, at)
         case _:
             return state
+
+
+def _disagreed(state: TaskState, gate: ChecksDone) -> TaskState:
+    """The agent hears what failed. A check that can't be run on the target either is not for it to
+    mend: it may be what it was to make, so it is told once; then a person has to look.
+    """
+    missing = [check for check in gate.failed if check.failed_before and check.code in CANNOT_RUN]
+    if missing and state.unable:
+        check = missing[0]
+        note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
+        return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
+    news = prompts.failed_gate(gate.failed, gate.findings)
+    return replace(
+        state, said=NOTHING_SAID, news=news, findings=gate.findings, unable=bool(missing)
+    )
 
 
 def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
