@@ -1,5 +1,13 @@
 """What somebody meets who uses it for the first time, and does it wrong."""
 
+import errno
+import os
+
+import pytest
+
+from allstop.cli.output import complain
+from people import wait_for
+
 WORKS = """
 cat >/dev/null
 date >>b.txt
@@ -21,3 +29,96 @@ def test_b9_a_check_that_cannot_be_run_costs_two_turns_and_says_why(person):
     assert "no-such-test-runner: not found (the target fails too)" in said
     assert "T1 blocked: Tests can't be run, on the target branch neither:" in said
     assert person.tasks() == {"T1": "blocked"}
+
+
+def test_without_git_the_doctor_says_so_and_so_does_everything_else(person):
+    person.agent(WORKS)
+    person.variables["PATH"] = str(person.home / "bin")
+
+    done = person.try_allstop("doctor")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "✗ git            not found\n  → install git" in done.stdout
+    assert "Something needed is missing." in done.stdout
+    assert person.refuses("run", "add a line") == (
+        "error: git: No such file or directory\nhint: install git; everything here is kept with it\n"
+    )
+
+
+def test_outside_of_a_repository_no_task_is_taken_that_nobody_could_work_on(person, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    assert "this is no git repository" in person.refuses("-C", str(elsewhere), "add", "a task")
+    done = person.allstop("-C", str(elsewhere), "doctor")
+    assert done.endswith("Not ready for tasks yet: see repository and agents.\n")
+
+
+def test_a_repository_without_a_commit_is_refused_before_a_task_fails_in_it(person, tmp_path):
+    person.repository = tmp_path / "home" / "new"
+    person.repository.mkdir()
+    person.git("init", "-q", "-b", "main", ".")
+    person.agent(WORKS)
+
+    assert person.refuses("run", "add a line").endswith(
+        "error: there is no branch 'main' with a commit to start from\n"
+        "hint: commit something to it first, or set [project] target in allstop.toml\n"
+    )
+    assert "✗ repository     there is no branch 'main'" in person.allstop("doctor", code=1)
+
+
+def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person):
+    person.agent(WORKS, settings=NO_SUCH_PROGRAM)
+
+    said = person.allstop("doctor")
+
+    assert said.endswith("Ready, but no work can pass as long as this fails: Tests.\n")
+    assert person.git("for-each-ref", "refs/allstop") == ""
+
+
+def test_k3_who_stopped_everything_is_on_record_also_where_the_file_was_seen_first(person):
+    person.agent("sleep 60")
+    process = person.start("run", "sleep")
+    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+
+    person.allstop("stop")
+
+    process.wait(20)
+    assert person.json("status")["stopped_by"] == "allstop stop"
+    assert "Next: `allstop resume`." in person.allstop("status")
+
+
+def test_b18_a_task_that_was_rolled_back_says_how_it_starts_again(person):
+    person.agent(WORKS)
+    person.allstop("run", "add a line")
+    person.allstop("rollback", "T1")
+
+    said = person.allstop("run", code=3)
+
+    assert "○ T1 is held until you start it: allstop retry T1" in said
+
+
+def test_b6_cleaning_up_after_a_task_that_is_not_there_is_refused(person):
+    assert "there is no task 'T9'" in person.refuses("clean", "T9")
+
+
+def test_k3_a_stop_that_nothing_can_hold_says_so(person):
+    person.write(".allstop", "in the way of the folder\n")
+
+    said = person.allstop("stop", code=1)
+
+    assert said.endswith("nothing keeps it from starting again.\n")
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_what_the_machine_refuses_is_said_without_a_trace(code, capsys):
+    refused = OSError(code, os.strerror(code), "/home/p/.allstop/STOP")
+
+    assert complain(refused) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: /home/p/.allstop/STOP: {os.strerror(code)}\nhint: ")
+
+
+def test_a_mistake_of_ours_keeps_its_trace():
+    with pytest.raises(FileNotFoundError):
+        complain(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))

@@ -1848,6 +1848,8 @@ export interface components {
             silent: number[];
             /** @default true */
             recorded: boolean;
+            /** @default true */
+            filed: boolean;
         };
         /**
          * Halted

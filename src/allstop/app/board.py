@@ -82,8 +82,9 @@ async def tell(
     Who has read it just now says so: a big board takes its time to be read again.
 
     Raises:
-        AllstopError: the board refuses one of the commands.
+        AllstopError: the board refuses one of the commands, or there is no repository to work in.
     """
+    house.repository  # noqa: B018 - asking for it is what is wanted
     while True:
         board = known or await read(house)
         known = None

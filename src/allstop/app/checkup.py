@@ -18,6 +18,7 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.boxes import own_box
+from allstop.app.cleaning import forget
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
 from allstop.core.ids import RunId
@@ -131,13 +132,20 @@ def _place(house: House, folder: Path) -> Box:
 
 async def examine(house: House) -> list[Finding]:
     """Everything but the checks, which may take long."""
+    git = _git()
+    if not git.ok:  # without it the rest can't even be looked at
+        return [_python(), git]
+    disk = _disk(house)
+    if disk.needed and not disk.ok:
+        return [_python(), git, disk]
     launcher = await make_launcher("auto", house.live)
     return [
         _python(),
-        _git(),
+        git,
         _repository(house),
+        *_store(house),
         _sandbox(house, launcher),
-        _disk(house),
+        disk,
         *_agents(house),
         *(
             Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
@@ -175,6 +183,16 @@ def _repository(house: House) -> Finding:
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
 
 
+def _store(house: House) -> list[Finding]:
+    """Only where it can't be used: that there is none yet is nothing to tell."""
+    try:
+        if house.has_store:
+            house.journal  # noqa: B018 - opening it is the trial
+    except AllstopError as error:
+        return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
+    return []
+
+
 def _sandbox(house: House, launcher: Launcher) -> Finding:
     isolation = launcher.isolation
     if isolation.boxed:
@@ -191,6 +209,7 @@ def _disk(house: House) -> Finding:
     found = f"{free / 1024**3:.1f} GiB free"
     writable = os.access(folder, os.W_OK)
     hint = "" if free >= LOW_DISK_BYTES else "workspaces may need more"
+    hint = hint if writable else "it has to be on a disk that can be written, and yours"
     return Finding(
         name="disk",
         ok=writable and not hint,
@@ -230,6 +249,8 @@ async def try_checks(house: House) -> list[CheckResult]:
         return [house.secrets.scrubbed_in(result) for result in results]
     finally:
         places.discard("doctor")
+        with anyio.CancelScope(shield=True):
+            await forget(house, places, launcher, "doctor")
 
 
 async def _try_check(boxed: BoxedChecks, check: Check, place: Box) -> CheckResult:

@@ -14,11 +14,12 @@ from allstop.core.board import Board
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD
 from allstop.core.tasks import OVER, Status
-from allstop.ports import HeldError
+from allstop.ports import HeldError, Launcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from allstop.adapters.git import GitWorkspaces
     from allstop.app.house import House
 
 LABEL = "clean"
@@ -63,6 +64,15 @@ async def throw_away(house: House, task_id: str) -> str:
     """The work of a held task, which nobody starts meanwhile; the ref that keeps it."""
     async with _cleaning(house, alone=False) as cleaning:
         return await cleaning.reset(task_id, LABEL)
+
+
+async def forget(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+    """The refs of a workspace that was discarded: nobody worked in it."""
+    folder = house.folder / "workspaces"
+    repository = Repository(house.repository)
+    cleaning = Cleaning(repository, folder, launcher=launcher, workspaces=places)
+    await cleaning.drop_refs(name)
+    repository.close()
 
 
 async def sweep(house: House, tasks: Board) -> list[str]:

@@ -117,11 +117,17 @@ class House:
     @cached_property
     def journal(self) -> SqliteJournal:
         from allstop.adapters.journals.sqlite import SqliteJournal
+        from allstop.ports import StoreBrokenError
 
-        journal = SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+        try:
+            journal = SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
+            ignore = self.folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            said = f"{error.filename or self.folder}: {error.strerror}"
+            hint = "a folder that you can write belongs there, on a disk with room"
+            raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
         return journal
 
     @cached_property

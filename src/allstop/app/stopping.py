@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 from msgspec import Struct
 
+from allstop.adapters.journals.sentinel import Sentinel
 from allstop.adapters.processes.registry import put_down_recorded, recorded
 from allstop.app.looking import helm_of, others_at_work
 from allstop.app.rooms import end_unheard
@@ -36,7 +37,8 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
     receipt: Halted
     silent: tuple[int, ...] = ()  # processes that did not answer, and were ended
-    recorded: bool = True  # in the journal too; the STOP file stands in any case
+    recorded: bool = True  # in the journal too
+    filed: bool = True  # the STOP file stands
 
 
 async def stop(house: House, by: str) -> Stopped:
@@ -61,7 +63,7 @@ def raise_stop_file(house: House, why: str) -> None:
     """First of all, because it needs neither the store nor an answer."""
     with suppress(OSError):
         house.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (house.folder / "STOP").write_text(f"{why}\n", encoding="utf-8")
+        Sentinel(house.folder / "STOP").raise_(why)
 
 
 async def _say_and_wait(
@@ -151,7 +153,8 @@ async def _receipt(
         discarded=tuple(each for part in parts for each in part.discarded),
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
-    return Stopped(receipt=whole, silent=silent, recorded=recorded_)
+    filed = Sentinel(house.folder / "STOP").is_up()
+    return Stopped(receipt=whole, silent=silent, recorded=recorded_, filed=filed)
 
 
 async def lift(house: House, by: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
-from allstop.adapters.git.repository import Repository, checked_out_branch
+from allstop.adapters.git.repository import Repository, checked_out_branch, has_commit
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import limits
 from allstop.app.boxes import box
@@ -137,6 +137,11 @@ def target(house: House) -> str:
     if branch is None:
         raise AllstopError(
             "HEAD is on no branch", "check one out, or set [project] target in allstop.toml"
+        )
+    if not has_commit(house.repository, branch):
+        raise AllstopError(
+            f"there is no branch {branch!r} with a commit to start from",
+            "commit something to it first, or set [project] target in allstop.toml",
         )
     return branch
 

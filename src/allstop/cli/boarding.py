@@ -200,7 +200,9 @@ def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
                 )
             case Status.WAITING | Status.MERGING:
-                lines.append(f"? {task.id} waits: {task.note}")
+                lines.append(f"? {task.id} waits: {task.note}. Then: allstop run")
+            case Status.PENDING if task.held:
+                lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
             case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
                 lines.append(
                     f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"

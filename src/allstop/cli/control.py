@@ -96,10 +96,12 @@ def _next(house: House, found: Status) -> str:
     board = found.board
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
+    if board and board.phase in ("running", "pausing"):
+        return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
+    if board and board.counts.get("active"):
+        return "Next: `allstop run` goes on where it was."
     if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
         return "Next: `allstop run` works on what is ready."
-    if board and board.counts.get("active"):
-        return "Next: `allstop run` goes on where it was, unless another process does."
     return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
 
 
@@ -108,21 +110,22 @@ def _next(house: House, found: Status) -> str:
 @click.option("--dry-run", is_flag=True, help="Only say what would be stopped.")
 @json_option
 @click.pass_obj
-def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> None:
+def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> int:
     """Allstop: everything ends now. With RUN, only that one."""
     if run_id is not None and not dry_run:
         _stop_run(context, run_id, as_json=as_json)
-        return
+        return 0
     with context.house() as house:
         if dry_run:
             _show_dry_run(house, as_json=as_json)
-            return
+            return 0
         from allstop.app.stopping import stop as stop_all
 
         stopped = run(lambda: stop_all(house, "allstop stop"))
+    holds = stopped.recorded or stopped.filed
     if as_json:
         print_json(stopped)
-        return
+        return 0 if holds else 1
     receipt = stopped.receipt
     click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after it was asked for.")
     _show_receipt(receipt)
@@ -130,9 +133,13 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         click.echo(f"  ended      process {pid}, which did not answer; nothing it wrote is lost")
     if not (receipt.killed or receipt.discarded or stopped.silent):
         click.echo("  nothing was running")
+    if not holds:
+        click.echo("Neither the store nor a STOP file can be written: nothing keeps it from starting again.")  # fmt: skip
+        return 1
     if not stopped.recorded:
         click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
     click.echo("Nothing starts until `allstop resume`.")
+    return 0
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:

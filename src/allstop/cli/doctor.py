@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from allstop.core.moves import CheckResult
 
 
+FOR_TASKS = ("repository", "settings", "agents")
+"""Without these there can be rooms, but no work."""
+
+
 @click.command()
 @click.option("--quick", is_flag=True, help="Don't run the verification commands.")
 @json_option
@@ -43,8 +47,20 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
     else:
         for result in checks:
             _print_check(result)
-        click.echo("Something needed is missing." if missing else "Ready.")
+        click.echo(_verdict(findings, checks, missing=missing))
     return 1 if missing else 0
+
+
+def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: bool) -> str:
+    if missing:
+        return "Something needed is missing."
+    lacking = [each.name for each in findings if each.name in FOR_TASKS and not each.ok]
+    if lacking:
+        return f"Not ready for tasks yet: see {' and '.join(lacking)}."
+    failing = [each.name for each in checks if each.required and not each.passed]
+    if failing:
+        return f"Ready, but no work can pass as long as this fails: {', '.join(failing)}."
+    return "Ready."
 
 
 def _print(finding: Finding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,12 +98,32 @@ def complain(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         _forget_output()
         return NOBODY_READS
+    if isinstance(error, OSError) and (hint := _outside(error)):
+        what = error.filename or "the disk"
+        click.echo(f"error: {what}: {error.strerror}", err=True)
+        click.echo(f"hint: {hint}", err=True)
+        return USAGE
     if isinstance(error, AllstopError):
         click.echo(f"error: {error.message}", err=True)
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         return USAGE
     raise error
+
+
+def _outside(error: OSError) -> str:
+    """What to do where the machine is at fault; "" where we may be."""
+    if isinstance(error, FileNotFoundError) and error.filename == "git":
+        return "install git; everything here is kept with it"
+    return {
+        errno.EACCES: "it has to be readable and writable for you",
+        errno.EPERM: "it has to be readable and writable for you",
+        errno.ENOTDIR: "something is in the way of a folder",
+        errno.EEXIST: "something is in the way of a folder",
+        errno.EROFS: "it has to be on a disk that can be written",
+        errno.ENOSPC: "make room",
+        errno.EDQUOT: "make room",
+    }.get(error.errno or 0, "")
 
 
 def _forget_output() -> None:

@@ -11,6 +11,7 @@ from allstop.cli.output import Context, json_option, print_json, run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from allstop.adapters.git.cleaning import Leftover
     from allstop.app.house import House
     from allstop.core.commands import Approve, Command, RollBack, TaskCommand
 
@@ -300,20 +301,28 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
         )
 
 
+def _show_leftovers(found: list[Leftover], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"workspaces": found})
+        return
+    for each in found:
+        can = "can go" if each.is_safe else "stays: work in it is not merged"
+        click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
+    if not found:
+        click.echo("Nothing to clean.")
+    elif any(each.is_safe for each in found):
+        click.echo("Remove what can go: allstop clean --yes")
+
+
 async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_json: bool) -> int:
     from allstop.app import cleaning
+    from allstop.app.board import find
 
     found = [each for each in await cleaning.leftovers(house) if not names or each.name in names]
+    for name in set(names) - {each.name for each in found}:
+        await find(house, name)  # a workspace may be left of what is no task, but not the reverse
     if not yes:
-        if as_json:
-            print_json({"workspaces": found})
-        for each in found if not as_json else []:
-            can = "can go" if each.is_safe else "stays: work in it is not merged"
-            click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
-        if not found and not as_json:
-            click.echo("Nothing to clean.")
-        elif any(each.is_safe for each in found) and not as_json:
-            click.echo("Remove what can go: allstop clean --yes")
+        _show_leftovers(found, as_json=as_json)
         return 0
     chosen = names if force else [each.name for each in found if each.is_safe or names]
     done = await cleaning.remove(house, chosen, force=force)

@@ -262,3 +262,15 @@ def checked_out_branch(root: Path) -> str | None:
     )
     # the short form would say heads/main where a tag is called main too
     return done.stdout.decode().strip().removeprefix("refs/heads/") or None
+
+
+def has_commit(root: Path, branch: str) -> bool:
+    """Whether a branch is there: one of a new repository begins with its first commit."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}"],
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode == 0

@@ -14,6 +14,18 @@ DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """SQLite's own words may be damaged too."""
 
 
+OUTSIDE = frozenset(
+    {
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+"""The file may be whole: it is what it lies on that fails."""
+
+
 def connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     with ExitStack() as stack:
         try:
@@ -32,6 +44,8 @@ def connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
 
 
 def broken(error: Exception) -> StoreBrokenError:
-    return StoreBrokenError(
-        f"the store can't be read: {error}", "restore .allstop/ from a backup, or move it away"
-    )
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    hint = "restore .allstop/ from a backup, or move it away"
+    if code in OUTSIDE:
+        hint = "is the disk full, or .allstop/ not writable for you? `allstop doctor` looks"
+    return StoreBrokenError(f"the store can't be read: {error}", hint)

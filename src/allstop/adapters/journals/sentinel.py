@@ -41,9 +41,19 @@ class Sentinel:
         return one_line(line, 100) or NOBODY
 
     def raise_(self, why: str) -> None:
-        """Put it there. It can fail where the disk is full; the journal's record still stops."""
-        with suppress(OSError):
-            self._path.write_text(f"{why}\n", encoding="utf-8")
+        """Put it there, with its words in it from its first moment: somebody may be watching.
+
+        On a full disk it may be there without them, or not at all; the journal's record still stops.
+        """
+        words = self._path.with_name(f".{self._path.name}-{os.getpid()}")
+        try:
+            words.write_text(f"{why}\n", encoding="utf-8")
+            words.replace(self._path)
+        except OSError:
+            with suppress(OSError):
+                words.unlink()
+            with suppress(OSError):
+                self._path.touch()
 
     def lower(self) -> None:
         with suppress(FileNotFoundError):
