@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from allstop.cli.keys import unseen
 from allstop.cli.record import as_text, print_records
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from allstop.app.boarding import Session
+
+
+HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
 
 
 class BoardScreen(Protocol):
@@ -163,7 +167,7 @@ def summary(stats: Statistics) -> list[str]:
     merges = f"{stats.merged} merged, {stats.conflicts_resolved} conflicts resolved"
     if stats.pending_merges:
         merges += f", {stats.pending_merges} pending"
-    turns = f"{stats.iterations} iterations"
+    turns = "1 iteration" if stats.iterations == 1 else f"{stats.iterations} iterations"
     if stats.completed:
         turns += f" (average {stats.average:g}, fastest {stats.fastest}, slowest {stats.slowest})"
     cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""
@@ -185,6 +189,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         self._console = Console(highlight=False)
         self._session: Session | None = None
         self._words: dict[RunId, str] = {}
+        self._until = ExitStack()
         self._live = LiveDisplay(
             console=self._console,
             get_renderable=self._table,
@@ -193,11 +198,14 @@ class TerminalBoardScreen(PlainBoardScreen):
         )
 
     def __enter__(self) -> BoardScreen:
-        self._live.start()
+        with ExitStack() as stack:
+            stack.enter_context(unseen())
+            stack.enter_context(self._live)
+            self._until = stack.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._live.stop()
+        self._until.close()
 
     def begin(self, session: Session) -> None:
         super().begin(session)
@@ -222,11 +230,17 @@ class TerminalBoardScreen(PlainBoardScreen):
     # --- the table ---
 
     def _table(self) -> RenderableType:
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table.grid(padding=(0, 2))
+        table = Table.grid(padding=(0, 2), expand=True)
         if self._session is None:
             return table
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=5)
+        table.add_column(no_wrap=True, justify="right")
         run = self._session.run()
         state = run.pilot
         for ref, task_id in state.refs.items():
@@ -235,8 +249,8 @@ class TerminalBoardScreen(PlainBoardScreen):
         totals = [f"{counts[s]} {s}" for s in Status if counts.get(s)]
         since = (self._session.clock.now() - self._session.since).total_seconds()
         cost = f"  ${run.tally.cost_microusd / 1e6:.2f}" if run.tally.cost_microusd else ""
-        table.add_row("", "", " · ".join(totals) + cost, f"{since:.0f} s", style="dim")
-        return table
+        below = f"{' · '.join(totals)}{cost} · {since:.0f} s\n{HOW_TO_STOP}"
+        return Group(table, Text(below, style="dim"))
 
     def _row(self, table: Table, run: RunId, task_id: str) -> None:
         assert self._session is not None
@@ -247,7 +261,10 @@ class TerminalBoardScreen(PlainBoardScreen):
         doing, seconds = _doing(child, self._session.clock.now())
         words = self._words.get(run, "")
         how_far = _how_far(child)
-        table.add_row(f"● {task_id}", title, f"{how_far}{doing}  {words}"[:90], f"{seconds:.0f} s")
+        mark = "●" if child.open_move is not None else "?"
+        table.add_row(
+            f"{mark} {task_id}", title, f"{how_far}{doing}  {words}"[:90], f"{seconds:.0f} s"
+        )
 
 
 def _how_far(child: RunState[Any]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, cells, columns, fitting, json_option, look, print_json, run
 from allstop.core.plain import one_line, plain
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def _status_lines(house: House, found: Status) -> list[str]:
     if room := control_room(house.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
     lines += _board_lines(found.board) if found.board else []
-    lines += [_run_line(view) for view in found.runs]
+    wide = max((cells(one_line(view.title, 50)) for view in found.runs), default=0)
+    ids = max((len(view.id) for view in found.runs), default=0)
+    lines += [_run_line(view, ids, wide) for view in found.runs]
     if not found.runs and not found.board:
         lines.append("Nothing has been run here yet.")
     return [*lines, "", _next(house, found)]
@@ -73,17 +75,24 @@ def _status_lines(house: House, found: Status) -> list[str]:
 def _board_lines(board: BoardStatus) -> list[str]:
     counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
     lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
+    wide = max((len(task.id) for task in board.needs_you), default=0)
     for task in board.needs_you:
-        note = f": {one_line(task.note, 80)}" if task.note else ""
-        lines.append(f"? {task.id:<8} {task.status}{note}   → {task.do}")
+        front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
+        note = f": {fitting(task.note, 80, len(front) + len(back) + 2)}" if task.note else ""
+        lines.append(f"{front}{note}{back}")
     return lines
 
 
-def _run_line(view: RunView) -> str:
+def _run_line(view: RunView, ids: int, titles: int) -> str:
+    """In columns where there is room for them; the title gives way first."""
     mark = _MARKS.get(view.status, "✗")
-    words = view.status if not view.reason else f"{view.status}: {view.reason}"
+    words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
     used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
-    return f"{mark} {view.id:<5} {one_line(view.title, 50):<50}  {plain(words)}  ({used})"
+    front, back = f"{mark} {view.id:<{ids}} ", f"  {words}  ({used})"
+    title = fitting(view.title, 50, len(front) + len(back))
+    wide = columns()
+    room = titles if wide is None else min(titles, wide - len(front) - len(back))
+    return front + title + " " * (room - cells(title)) + back
 
 
 def _next(house: House, found: Status) -> str:
@@ -223,7 +232,8 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
     """End RUN for good; what it made is kept."""
     from allstop.core.commands import Abort
 
-    _say(context, run_id, Abort(), "ends for good", as_json=as_json)
+    done = "ends for good; a task is pending then, until `allstop retry`"
+    _say(context, run_id, Abort(), done, as_json=as_json)
 
 
 @click.command()
@@ -323,4 +333,4 @@ def _say(
         return
     click.echo(f"{run_id or 'Everything'}: {done}.")
     if run_id and not spoken.driven:
-        click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
+        click.echo(f"Nobody drives {run_id} now: it counts once `allstop resume {run_id}` does.")

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
+SHORTEST = 16  # of a title: beyond that a line may as well be broken
 NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
 
 
@@ -69,6 +70,36 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
     import anyio
 
     return anyio.run(work)
+
+
+def columns() -> int | None:
+    """How wide a line may be; None where nobody reads it on a terminal."""
+    import shutil
+    import sys
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def cells(text: str) -> int:
+    """How much of a line it takes up: some characters are two wide, some none."""
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def fitting(text: str, most: int, others: int) -> str:
+    """A title, cut where a terminal has no room for it beside so much else."""
+    from allstop.core.plain import one_line
+
+    wide = columns()
+    if wide is not None:
+        most = max(SHORTEST, min(most, wide - others))
+    text = one_line(text, most)
+    while len(text) > SHORTEST and cells(text) > most:
+        text = text[:-2] + "…"
+    return text
 
 
 def look(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

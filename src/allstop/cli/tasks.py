@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, fitting, json_option, look, print_json, run
 from allstop.core.plain import one_line, plain
 
 if TYPE_CHECKING:
@@ -132,8 +132,9 @@ def list_(
         return
     if not board.tasks:
         click.echo('The board is empty. Put something on it: allstop add "TITLE"')
+    wide = max((len(task.id) for task in shown), default=0)
     for task in shown:
-        click.echo(_line(task))
+        click.echo(_line(task, wide))
 
 
 def _check_statuses(statuses: tuple[str, ...]) -> None:
@@ -147,16 +148,18 @@ def _check_statuses(statuses: tuple[str, ...]) -> None:
             )
 
 
-def _line(task: TaskView) -> str:
-    parts = [f"{MARKS[task.status]} {task.id:<8} {task.status:<9} {one_line(task.title, 70)}"]
-    parts += [f"#{one_line(tag)}" for tag in task.tags]
+def _line(task: TaskView, wide: int = 0) -> str:
+    """With room for ids of that length; the title gives way first."""
+    front = f"{MARKS[task.status]} {task.id:<{max(8, wide)}} {task.status:<9} "
+    parts = [f"#{one_line(tag)}" for tag in task.tags]
     if task.pinned:
         parts.append("[pinned]")
     if task.held:
         parts.append("[held]")
     if task.note:
         parts.append(f"- {one_line(task.note, 80)}")
-    return "  ".join(parts) + _waits(task)
+    rest = "".join(f"  {part}" for part in parts) + _waits(task)
+    return front + fitting(task.title, 70, len(front) + len(rest)) + rest
 
 
 @click.command()
@@ -283,8 +286,8 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
     if as_json:
         print_json({"added": [task.id for task in done.added], "known": done.known})
         return
-    known = f"; {done.known} were there already" if done.known else ""
-    click.echo(f"{len(done.added)} tasks added{known}.")
+    known = f"; {done.known} there already" if done.known else ""
+    click.echo(f"{_count(len(done.added))} added{known}.")
 
 
 @click.command()
@@ -303,4 +306,8 @@ def export(context: Context, format_: str, output: Path | None) -> None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
         output.write_text(text, encoding="utf-8")
-        click.echo(f"{len(tasks)} tasks written to {output}")
+        click.echo(f"{_count(len(tasks))} written to {output}")
+
+
+def _count(number: int) -> str:
+    return "1 task" if number == 1 else f"{number:,} tasks"

@@ -143,8 +143,11 @@ async def _lift(house: House, *, as_json: bool) -> int:
     for view in open_runs:
         if not view.driven and view.parent is None:
             thread = thread_of(view.id)
-            do = f"allstop room --resume --thread {thread}" if thread else "allstop run"
+            do = f"allstop room --resume --thread {thread}" if thread else f"allstop resume {view.id}"  # fmt: skip
             click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {do}")
+    if waiting := [view for view in open_runs if view.parent is not None and not view.driven]:
+        many = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
+        click.echo(f"  {many} to go on   → allstop run")
     return 0
 
 

@@ -40,7 +40,7 @@ from allstop.core.events import (
     Waited,
 )
 from allstop.core.helm import Helm, Hold
-from allstop.core.ids import RunId
+from allstop.core.ids import BOARD, RunId
 from allstop.core.moves import (
     Change,
     CheckResult,
@@ -145,9 +145,9 @@ def _standing(
 
 
 def _goes_on(opened: Opened) -> str:
-    if opened.kind != "room":
-        return "allstop resume"
-    return f"allstop room --resume --thread {opened.spec['thread']}"
+    if opened.kind == "room":
+        return f"allstop room --resume --thread {opened.spec['thread']}"
+    return "allstop run" if opened.parent == BOARD else "allstop resume"
 
 
 def _stricter(one: Hold, other: Hold) -> Hold:

@@ -1,0 +1,48 @@
+"""What people see on a terminal while the board is at work, and of it."""
+
+from allstop.cli.output import cells
+from people import wait_for
+
+WORKS = """
+cat >/dev/null
+date >>b.txt
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+def test_what_to_do_next_fits_to_who_drives(person):
+    person.agent("sleep 60")
+    process = person.start("run", "sleep")
+    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+
+    driven = person.allstop("status")
+    process.kill()
+    process.wait(20)
+    left = person.allstop("status")
+
+    assert "Next: `allstop watch` shows what happens, `allstop stop` ends it." in driven
+    assert "interrupted: nobody drives it; `allstop run` goes on" in left
+    assert "Next: `allstop run` goes on where it was." in left
+
+
+def test_what_is_typed_while_the_table_is_drawn_neither_tears_it_nor_reaches_the_shell(person):
+    person.agent("sleep 2\n" + WORKS)
+
+    shown, code = person.at_terminal("run", "add a line", keys=[("takes a turn", "rm -r b.txt\r")])
+
+    assert code == 0
+    assert "Ctrl-C pauses after this turn, twice is Allstop" in shown
+    assert "rm -r" not in shown
+
+
+def test_on_a_terminal_a_line_of_the_board_is_a_line_of_the_screen(person):
+    person.allstop("add", "日本語 " * 40)
+    person.allstop("add", "a long title " * 20, "--tag", "critical", "--needs", "T1")
+    person.allstop("add", "with an id of its own", "--id", "a-rather-long-id")
+
+    shown = [line.rstrip() for line in person.at_terminal("list")[0].splitlines()]
+
+    assert max(cells(line) for line in shown) <= 100
+    assert shown[1].endswith("…  #critical  (waits for T1)")
+    assert len({line.index(" pending ") for line in shown}) == 1
+    assert max(map(len, person.allstop("list").splitlines())) > 100
