@@ -33,6 +33,7 @@ COMMANDS = {
     "room": ("room", 'Let agents talk about a GOAL; type to join in, "Allstop" ends it.'),
     "auto": ("auto", "Keep an agent going on a PROMPT, decision by decision; merge at the end."),
     "guidance": ("guidance", "What guidance would tell an agent; `guidance demo` tries it."),
+    "diff": ("diff", "What the work of a task changes."),
     "approve": ("people", "Merge work that waits for review."),
     "redo": ("people", "Send work that waits for review back, with a comment."),
     "reject": ("people", "Cancel a task whose work waits for review."),

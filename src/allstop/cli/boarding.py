@@ -212,4 +212,6 @@ def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
             case _:
                 pass
+    if any(task.status is Status.REVIEW for task in tasks):
+        lines.append("What work changes: allstop diff ID")
     return lines

@@ -170,6 +170,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     """Everything known of a task."""
     with context.house() as house:
         task = look(lambda: _view(house, task_id))
+        work = [] if as_json or task.run is None else look(lambda: _work(house, task))
     if as_json:
         print_json(task)
         return
@@ -183,10 +184,33 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
             click.echo(f"{name + ':':<12} {plain(words)}")
     for attempt in task.attempts:
         how = attempt.outcome.value if attempt.outcome else "at work"
-        spent = f"{attempt.tally.turns} turns, {attempt.tally.tokens:,} tokens"
-        click.echo(f"attempt      {attempt.run}: {how}, {spent}")
-    if task.run:
-        click.echo(f"see          allstop log {task.run}")
+        turns = "1 turn" if attempt.tally.turns == 1 else f"{attempt.tally.turns} turns"
+        click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
+    for line in work:
+        click.echo(line)
+
+
+async def _work(house: House, task: TaskView) -> list[str]:
+    """Of its latest attempt: what the checks said last, and where to look."""
+    from allstop.core.events import MoveEnded
+    from allstop.core.ids import RunId
+    from allstop.core.moves import ChecksDone, TurnDone
+    from allstop.core.views import why
+
+    assert task.run is not None
+    gate, is_changed = ChecksDone(), False
+    for record in await house.journal.read(RunId(task.run)):
+        match record.event:
+            case MoveEnded(result=ChecksDone() as result):
+                gate = result
+            case MoveEnded(result=TurnDone(change=change)) if change is not None:
+                is_changed = change.files > 0
+    lines = [
+        f"check        ✓ {check.name}" if check.passed else f"check        ✗ {why(check)}"
+        for check in gate.results
+    ]
+    lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
+    return [*lines, f"see          allstop log {task.run}"]
 
 
 @click.command()

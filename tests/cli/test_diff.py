@@ -1,0 +1,45 @@
+"""What work changes, shown before it is approved."""
+
+WORKS = """
+cat >/dev/null
+date >>b.txt
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+def test_b21_a_person_can_see_what_work_changes_before_it_is_approved(person):
+    person.agent(
+        WORKS, settings='[[verification.commands]]\nname = "There"\nrun = "test -s b.txt"\n'
+    )
+    said = person.allstop("run", "add a line", code=3)
+
+    waits = person.allstop("diff", "T1")
+    shown = person.allstop("show", "T1")
+    person.allstop("approve", "T1")
+
+    assert "What work changes: allstop diff ID" in said
+    assert waits.startswith("added    b.txt  +1 -0\n\ndiff --git a/b.txt b/b.txt\n")
+    assert "check        ✓ There\nchanges      allstop diff T1\n" in shown
+    assert person.allstop("diff", "T1") == waits
+    assert person.allstop("diff", "T1", "--stat") == "added    b.txt  +1 -0\n"
+    files = [{"path": "b.txt", "change": "added", "added": 1, "removed": 0}]
+    assert person.json("diff", "T1")["files"] == files
+
+
+def test_what_a_change_holds_cannot_fool_the_terminal_it_is_shown_on(person):
+    person.agent(r"cat >/dev/null; printf '\033[2Jx\nb\342\200\256c\n' >b.txt; echo '<promise>COMPLETE</promise>'", settings="")  # fmt: skip
+    person.allstop("run", "be evil", code=3)
+
+    shown, code = person.at_terminal("diff", "T1")
+
+    assert (code, "\x1b[2J" in shown, "\u202e" in shown) == (0, False, False)
+    assert "\x1b[32m+b<U+202E>c\x1b[0m" in shown
+    person.variables["NO_COLOR"] = "1"
+    assert "\x1b" not in person.at_terminal("diff", "T1")[0]
+
+
+def test_a_task_without_work_has_nothing_to_show(person):
+    person.allstop("add", "later")
+
+    assert "T1 has no work to show yet" in person.refuses("diff", "T1")
+    assert "there is no task 'T2'" in person.refuses("diff", "T2")
