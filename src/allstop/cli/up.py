@@ -47,7 +47,11 @@ async def serve_here(house: House, *, opens: bool) -> None:
 
 
 def _greet(url: str, link: str, *, opens: bool) -> None:
+    from allstop.server.pages import FOLDER
+
     click.echo(f"The control room is open at {url}")
+    if not (FOLDER / "index.html").is_file():
+        click.echo("Its page is not built: in a checkout of the source, `make web` does that.")
     click.echo(f"This link lets a browser in, once: {link}")
     if opens and click.launch(link) != 0:
         click.echo("No browser could be opened: use the link.")

@@ -43,8 +43,9 @@ LOG_IN = _PLAIN.format(
 )
 NOT_BUILT = _PLAIN.format(
     title="The page is not built",
-    text="<p>This installation has no control room. Everything it does can be done in the "
-    "terminal: see <code>allstop --help</code>. The API is at <code>/api/v1</code>.</p>",
+    text="<p>In a checkout of the source, <code>make web</code> builds it; then reload. Everything "
+    "it does can be done in the terminal too: see <code>allstop --help</code>. The API is at "
+    "<code>/api/v1</code>.</p>",
 )
 
 
