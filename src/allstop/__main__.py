@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from allstop import __version__
@@ -11,6 +12,27 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:  # to load what reads other words takes four times as long
         print(f"allstop, version {__version__}")  # noqa: T201
         return
+    try:
+        if sys.argv[1:] not in ([], ["status"]) or not _glanced():
+            _run()
+    finally:
+        gc.freeze()  # otherwise Python looks through all that was loaded once more before it ends
+
+
+def _glanced() -> bool:
+    """Whether the status has been said. If not, the command line tries, and says what is wrong."""
+    from allstop.glance import glance
+
+    try:
+        glance()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:  # noqa: BLE001 - it is met again
+        return False
+    return True
+
+
+def _run() -> None:
     from allstop.cli import main as run
 
     run()

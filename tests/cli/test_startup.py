@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import msgspec.inspect
 import pytest
+
+from allstop.core.events import Event
 
 SCRIPT = """
 import sys
@@ -23,8 +26,23 @@ COMMAND_LINE = {
     "allstop.cli.output",
     "allstop.core",
     "allstop.core.errors",
+    "allstop.core.plain",
+    "allstop.glance",
 }
-NOT_TO_LOOK = ("asyncio", "ssl", "httpx2", "openai", "anthropic", "starlette", "uvicorn", "rich")
+TO_WORK = {
+    "anyio",
+    "asyncio",
+    "socket",
+    "ssl",
+    "subprocess",
+    "tomllib",
+    "httpx2",
+    "openai",
+    "anthropic",
+    "starlette",
+    "uvicorn",
+    "rich",
+}
 
 
 def loaded_by(person, *words):
@@ -62,13 +80,67 @@ def test_q8_help_is_told_by_the_table_of_commands_alone(person):
     assert not {"msgspec", "anyio", "sqlite3"} & modules
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("list",)])
+def test_q8_the_status_is_told_without_what_reads_a_command_line(person):
+    person.allstop("add", "something")
+
+    said, modules = loaded_by(person, "status")
+
+    assert said == loaded_by(person)[0] == person.allstop("-C", ".", "status")
+    assert not {"click", "dataclasses", "hashlib", "signal"} & modules
+
+
+@pytest.mark.parametrize("words", [(), ("status",), ("status", "--json"), ("list",)])
 def test_q8_who_only_looks_loads_nothing_that_works(person, words):
     person.allstop("add", "something")
 
     _, modules = loaded_by(person, *words)
 
     folders = {".".join(name.split(".")[:3]) for name in of_ours(modules)}
-    assert not set(NOT_TO_LOOK) & modules
+    pilots = {name for name in modules if name.startswith("allstop.pilots.")}
+    assert not TO_WORK & modules
     assert not folders & {"allstop.adapters.agents", "allstop.adapters.processes"}
     assert not {name.split(".")[1] for name in folders if "." in name} & {"server", "loop"}
+    assert pilots == {"allstop.pilots.board"}
+
+
+def test_q8_what_is_wrong_is_said_by_a_glance_as_by_the_command_line(person):
+    person.allstop("add", "something")
+    (person.repository / ".allstop" / "journal.db").write_bytes(b"no store" * 1000)
+
+    short = person.try_allstop("status")
+    long = person.try_allstop("-C", ".", "status")
+
+    assert (short.returncode, short.stdout, short.stderr) == (2, "", long.stderr)
+    assert "the store can't be read" in short.stderr
+
+
+def test_q8_a_value_of_the_record_says_its_types_itself():
+    """Names of types would have to be looked up at every start, for hundreds of fields."""
+    named = {
+        f"{each.__module__}.{each.__name__}.{field}"
+        for each in reached(msgspec.inspect.type_info(Event))
+        for field, kind in each.__annotations__.items()
+        if isinstance(kind, str)
+    }
+
+    assert named == set()
+
+
+def reached(kind, found=None):
+    """Every struct that is part of what a type describes."""
+    found = set() if found is None else found
+    if isinstance(kind, msgspec.inspect.StructType):
+        if kind.cls in found:
+            return found
+        found.update(each for each in kind.cls.__mro__ if "__annotations__" in vars(each))
+        parts = [field.type for field in kind.fields]
+    else:
+        parts = [part for name in kind.__struct_fields__ for part in _within(getattr(kind, name))]
+    for part in parts:
+        reached(part, found)
+    return found
+
+
+def _within(value):
+    values = value if isinstance(value, tuple) else (value,)
+    return [each for each in values if isinstance(each, msgspec.inspect.Type)]

@@ -54,8 +54,8 @@ class Read(NamedTuple):
 
 
 async def read(house: House) -> Read:
-    helm = await house.journal.read(HELM) if house.has_store else []
-    records = await house.journal.read(BOARD) if house.has_store else []
+    helm = await house.records.read(HELM) if house.has_store else []
+    records = await house.records.read(BOARD) if house.has_store else []
     events: list[Event] = [record.event for record in records] or [_opened(house)]
     seq = records[-1].seq if records else 0
     return Read(

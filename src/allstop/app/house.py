@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
+    from allstop.adapters.journals.records import SqliteRecords
     from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.core.events import Event
     from allstop.core.secrets import Secrets
@@ -59,6 +58,7 @@ class House:
     @cached_property
     def loaded(self) -> Loaded:
         """What counts: the target branch's allstop.toml, once it has one."""
+        from allstop.app.branches import Branches
         from allstop.settings import load, load_for_work
 
         if self.root is None:
@@ -66,7 +66,7 @@ class House:
         return load_for_work(
             self.environment,
             repository=self.root,
-            branches=_Branches(self.root, self.environment.variables),
+            branches=Branches(self.root, self.environment.variables),
             flags=self._flags,
         )
 
@@ -130,6 +130,17 @@ class House:
             raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
         return journal
 
+    @property
+    def records(self) -> SqliteRecords:
+        """For who only looks: to write, a journal needs more, and that takes long to load."""
+        return self.journal if "journal" in self.__dict__ else self._records
+
+    @cached_property
+    def _records(self) -> SqliteRecords:
+        from allstop.adapters.journals.records import SqliteRecords
+
+        return SqliteRecords(self.folder, self.clock)
+
     @cached_property
     def secrets(self) -> Secrets:
         """What must never be kept or shown: keys of the environment and of the settings."""
@@ -155,57 +166,9 @@ class House:
         return is_trusted(self.environment.trust_file, self.root, self.loaded.asked)
 
     def close(self) -> None:
-        if "journal" in self.__dict__:
-            self.journal.close()
-
-
-class _Branches:
-    """The user's own repository, as far as the settings look into it."""
-
-    def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
-        self._root = root
-        self._variables = variables
-
-    def checked_out(self) -> str | None:
-        """By its whole name: git's short one is another where a tag is called the same."""
-        with self._git("symbolic-ref", "--quiet", "HEAD") as git:
-            name = git.communicate()[0].decode(errors="replace").strip()
-        return name.removeprefix("refs/heads/") or None
-
-    def file(self, branch: str) -> bytes | None:
-        """No more of it than the settings read. Git says by word whether there is such a file:
-        any other failure must not pass for a branch without one.
-        """
-        from allstop.settings import FILE_NAME
-        from allstop.settings.reading import LARGEST_BYTES
-
-        with self._git("cat-file", "--batch") as git:
-            assert git.stdin
-            assert git.stdout
-            assert git.stderr
-            with suppress(BrokenPipeError):
-                git.stdin.write(f"refs/heads/{branch}:{FILE_NAME}\n".encode())
-                git.stdin.close()
-            match git.stdout.readline().split():
-                case [_, b"blob", size]:
-                    return git.stdout.read(min(int(size), LARGEST_BYTES + 1))
-                case []:
-                    said = git.stderr.read().decode(errors="replace").strip()
-                    raise AllstopError(f"git can't read {FILE_NAME} on {branch}: {said}")
-                case _:
-                    return None
-
-    def _git(self, *arguments: str) -> subprocess.Popen[bytes]:
-        host = self._variables.items()
-        kept = {name: value for name, value in host if not name.startswith("GIT_")}
-        return subprocess.Popen(
-            ["git", *arguments],
-            cwd=self._root,
-            env={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        for name in ("journal", "_records"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
 
 
 def find_root(start: Path) -> Path | None:

@@ -20,9 +20,9 @@ async def inbox(house: House) -> list[Waiting]:
     """Everything that waits, the oldest first."""
     if not house.has_store:
         return []
-    held = house.journal.holders()
+    held = house.records.holders()
     sights = []
-    for head in await house.journal.heads():
+    for head in await house.records.heads():
         if not head.closed:
             recorded = await record_of(house, head.run)
             state = runs.fold(recorded.pilot, recorded.events)

@@ -67,7 +67,7 @@ class Recorded(NamedTuple):
 
 
 async def helm_of(house: House) -> Helm:
-    return helms.fold([record.event for record in await house.journal.read(HELM)])
+    return helms.fold([record.event for record in await house.records.read(HELM)])
 
 
 async def status(house: House) -> Status:
@@ -75,8 +75,8 @@ async def status(house: House) -> Status:
     if not house.has_store:
         return Status(hold="running", stopped_since=None, stopped_by="", runs=[], needs_you=0)
     helm = await helm_of(house)
-    held = house.journal.holders()
-    heads = await house.journal.heads()
+    held = house.records.holders()
+    heads = await house.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
     views = [await _view(house, head, helm, held) for head in shown if head.run != BOARD]
@@ -93,7 +93,7 @@ async def status(house: House) -> Status:
 
 
 async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | None:
-    events = [record.event for record in await house.journal.read(BOARD)]
+    events = [record.event for record in await house.records.read(BOARD)]
     if not events:
         return None
     run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
@@ -135,11 +135,11 @@ async def record_of(house: House, run: str) -> Recorded:
     Raises:
         AllstopError: there is none of that name.
     """
-    records = await house.journal.read(RunId(run)) if house.has_store else []
+    records = await house.records.read(RunId(run)) if house.has_store else []
     if not records and house.has_store and (task := await _task(house, run)):
-        records = await house.journal.read(_run_of(task))
+        records = await house.records.read(_run_of(task))
     if not records or run == HELM:
-        heads = await house.journal.heads() if house.has_store else []
+        heads = await house.records.heads() if house.has_store else []
         raise no_such_run(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
@@ -152,7 +152,7 @@ async def record_of(house: House, run: str) -> Recorded:
 
 
 async def _task(house: House, task_id: str) -> Task | None:
-    events = [record.event for record in await house.journal.read(BOARD)]
+    events = [record.event for record in await house.records.read(BOARD)]
     if not events:
         return None
     state: BoardState = runs.fold(PILOTS["board"], events).pilot
@@ -178,5 +178,5 @@ def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
 
 def others_at_work(house: House) -> dict[int, Holder]:
     """The other processes that drive runs of this store, by their ids."""
-    holders = (holder for holder in house.journal.holders().values() if holder is not None)
+    holders = (holder for holder in house.records.holders().values() if holder is not None)
     return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

@@ -71,7 +71,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 async def overview(house: House) -> BoardView:
     read = await boards.read(house)
     helm = await helm_of(house)
-    driven = root_of(BOARD) in house.journal.holders()
+    driven = root_of(BOARD) in house.records.holders()
     state = read.state
     return BoardView(
         phase=phase(read.run, helm, driven=driven).value,

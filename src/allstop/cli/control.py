@@ -6,28 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, cells, columns, fitting, json_option, look, print_json, run
-from allstop.core.plain import one_line, plain
+from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.app.looking import BoardStatus, Status
     from allstop.core.approvals import Ask
     from allstop.core.commands import Command, Permit
     from allstop.core.events import Halted
-    from allstop.core.views import RunView
-
-_MARKS = {
-    "running": "▶",
-    "pausing": "◐",
-    "paused": "⏸",
-    "frozen": "❄",
-    "stopped": "■",
-    "waiting": "…",
-    "idle": "○",
-    "interrupted": "!",
-    "done": "✓",
-}
 
 
 @click.command()
@@ -40,78 +26,15 @@ def status(context: Context, as_json: bool) -> None:
 
 def show_status(context: Context, *, as_json: bool) -> None:
     from allstop.app.looking import status as status_of
+    from allstop.glance import status_lines
 
     with context.house() as house:
         found = look(lambda: status_of(house))
         if as_json:
             print_json(found)
             return
-        for line in _status_lines(house, found):
+        for line in status_lines(house, found):
             click.echo(line)
-
-
-def _status_lines(house: House, found: Status) -> list[str]:
-    from allstop.app.announcing import control_room
-
-    lines = []
-    if found.hold == "stopped":
-        since = (found.stopped_since or "")[:19].replace("T", " ")
-        lines.append(
-            f"■ ALLSTOP since {since} UTC, by {found.stopped_by}. `allstop resume` lifts it."
-        )
-    elif found.hold != "running":
-        lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
-    if room := control_room(house.folder):
-        lines.append(f"The control room is open at {room.url} (process {room.pid}).")
-    lines += _board_lines(found.board) if found.board else []
-    wide = max((cells(one_line(view.title, 50)) for view in found.runs), default=0)
-    ids = max((len(view.id) for view in found.runs), default=0)
-    lines += [_run_line(view, ids, wide) for view in found.runs]
-    if not found.runs and not found.board:
-        lines.append("Nothing has been run here yet.")
-    return [*lines, "", _next(house, found)]
-
-
-def _board_lines(board: BoardStatus) -> list[str]:
-    counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
-    lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
-    wide = max((len(task.id) for task in board.needs_you), default=0)
-    for task in board.needs_you:
-        front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
-        note = f": {fitting(task.note, 80, len(front) + len(back) + 2)}" if task.note else ""
-        lines.append(f"{front}{note}{back}")
-    return lines
-
-
-def _run_line(view: RunView, ids: int, titles: int) -> str:
-    """In columns where there is room for them; the title gives way first."""
-    mark = _MARKS.get(view.status, "✗")
-    words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
-    used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
-    front, back = f"{mark} {view.id:<{ids}} ", f"  {words}  ({used})"
-    title = fitting(view.title, 50, len(front) + len(back))
-    wide = columns()
-    room = titles if wide is None else min(titles, wide - len(front) - len(back))
-    return front + title + " " * (room - cells(title)) + back
-
-
-def _next(house: House, found: Status) -> str:
-    if house.root is None:
-        return "Next: go to a git repository, then `allstop init`."
-    if not (house.root / "allstop.toml").exists():
-        return "Next: `allstop init` writes allstop.toml from what it finds here."
-    if found.hold != "running":
-        return "Next: `allstop resume`."
-    board = found.board
-    if board and board.needs_you:
-        return f"Next: `{board.needs_you[0].do}`."
-    if board and board.phase in ("running", "pausing"):
-        return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
-    if board and board.counts.get("active"):
-        return "Next: `allstop run` goes on where it was."
-    if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
-        return "Next: `allstop run` works on what is ready."
-    return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
 
 
 @click.command()

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from allstop.core.errors import AllstopError
+from allstop.glance import fitting as fitting
+from allstop.glance import look as look
+from allstop.glance import run as run
 
 if TYPE_CHECKING:
     from allstop.app.house import House
 
-T = TypeVar("T")
-
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
-SHORTEST = 16  # of a title: beyond that a line may as well be broken
 NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
 
 
@@ -64,54 +64,6 @@ def print_json(value: object) -> None:
     import msgspec
 
     click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
-
-
-def run(work: Callable[[], Awaitable[T]]) -> T:
-    import anyio
-
-    return anyio.run(work)
-
-
-def columns() -> int | None:
-    """How wide a line may be; None where nobody reads it on a terminal."""
-    import shutil
-    import sys
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def cells(text: str) -> int:
-    """How much of a line it takes up: some characters are two wide, some none."""
-    from unicodedata import combining, east_asian_width
-
-    return sum(
-        0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text
-    )
-
-
-def fitting(text: str, most: int, others: int) -> str:
-    """A title, cut where a terminal has no room for it beside so much else."""
-    from allstop.core.plain import one_line
-
-    wide = columns()
-    if wide is not None:
-        most = max(SHORTEST, min(most, wide - others))
-    text = one_line(text, most)
-    while len(text) > SHORTEST and cells(text) > most:
-        text = text[:-2] + "…"
-    return text
-
-
-def look(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """For what only reads: nothing in it waits, so no event loop has to be loaded for it."""
-    coroutine = work()
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    coroutine.close()
-    return run(work)
 
 
 def complain(error: Exception) -> int:

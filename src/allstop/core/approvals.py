@@ -1,7 +1,5 @@
 """Whether an agent may do what it asks to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 

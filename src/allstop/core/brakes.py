@@ -1,7 +1,5 @@
 """Limits on a run, and what they say about going on."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
@@ -44,7 +42,7 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     def tokens(self) -> int:
         return self.input + self.output
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: "Tally") -> "Tally":
         return Tally(
             turns=self.turns + other.turns,
             input=self.input + other.input,

@@ -1,7 +1,5 @@
 """What a person can tell a run."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What happened: the only things ever written to a run's journal."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import TypeAlias
 

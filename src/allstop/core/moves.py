@@ -1,7 +1,5 @@
 """What a pilot can ask the loop to do next, and what can come back."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias

@@ -1,8 +1,5 @@
 """What an agent is told, and what of it goes on record."""
 
-from __future__ import annotations
-
-import hashlib
 from enum import StrEnum
 from functools import lru_cache
 
@@ -67,6 +64,8 @@ def prompt_of(talk: Talk) -> Prompt:
 
 
 def _digest(text: str) -> str:
+    import hashlib  # it loads OpenSSL, and whoever only looks makes no prompt
+
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 

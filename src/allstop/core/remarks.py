@@ -1,7 +1,5 @@
 """What a person says of lines of an agent's work, and how the agent reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Reading what an agent said: the signals of a task."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import StrEnum

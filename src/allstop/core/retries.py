@@ -1,8 +1,5 @@
 """When to try again."""
 
-from __future__ import annotations
-
-import hashlib
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -35,5 +32,7 @@ def back_at(told: datetime | None, at: datetime, attempt: int, seed: str) -> dat
 
 
 def _share(seed: str, attempt: int) -> float:
+    import hashlib  # it loads OpenSSL, and whoever only looks waits for nothing
+
     digest = hashlib.blake2s(f"{seed}:{attempt}".encode(), digest_size=2).digest()
     return int.from_bytes(digest) / 0xFFFF

@@ -1,7 +1,5 @@
 """What runs are opened with: a board, its tasks, and the merges of their work."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal

@@ -1,7 +1,5 @@
 """What a session of a room is started with, and the words that people are shown."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from functools import lru_cache
 

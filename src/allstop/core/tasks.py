@@ -1,7 +1,5 @@
 """A task of a board: what is known of it, and how it can change."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from enum import StrEnum

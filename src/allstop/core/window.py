@@ -6,8 +6,6 @@ remembered, and everything costs a quarter more than without. So an elastic wind
 front byte for byte the same, and is then cut back at once.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import datetime
 from enum import StrEnum

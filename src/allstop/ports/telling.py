@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from allstop.core.alerts import Alert
+if TYPE_CHECKING:  # it knows rooms and boards, which whoever needs another port need not load
+    from allstop.core.alerts import Alert
 
 
 class Teller(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import sys
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
@@ -65,7 +64,7 @@ class Claims:
     def _me(self) -> Holder:
         return Holder(
             pid=os.getpid(),
-            host=socket.gethostname(),
+            host=os.uname().nodename,
             command=" ".join(["allstop", *sys.argv[1:]])[:200],
             since=self._clock.now(),
         )

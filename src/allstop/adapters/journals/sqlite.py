@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
 import anyio
@@ -14,9 +13,9 @@ import anyio.lowlevel
 import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
-from allstop.adapters.journals.claims import Claims
-from allstop.adapters.journals.connecting import DAMAGE, broken, connect
+from allstop.adapters.journals.connecting import DAMAGE, broken
 from allstop.adapters.journals.page import Ledger, Page
+from allstop.adapters.journals.records import SqliteRecords
 from allstop.adapters.journals.schema import MIGRATIONS
 from allstop.adapters.journals.sentinel import NOBODY, Sentinel
 from allstop.core.commands import Allstop
@@ -28,10 +27,6 @@ from allstop.ports import (
     Cursor,
     Ear,
     Entry,
-    Head,
-    Holder,
-    Placed,
-    Record,
     StoreBrokenError,
     StoreBusyError,
     StoreFullError,
@@ -67,7 +62,7 @@ class _Job:
         self.is_done = False
 
 
-class SqliteJournal:
+class SqliteJournal(SqliteRecords):
     """One connection, used on the loop's own thread: a write costs less than a hop to another.
 
     Whoever comes first commits for all who wait with it.
@@ -80,17 +75,13 @@ class SqliteJournal:
         migrations: Sequence[str] = MIGRATIONS,
         clean: Callable[[Event], Event] | None = None,
     ) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder = folder
+        super().__init__(folder, clock, migrations)
         self.sentinel = Sentinel(folder / "STOP")
         self._clock = clock
         self._clean = clean  # of what must never be on a disk
         self._reserve = folder / "reserve"
-        self._db = connect(folder / "journal.db", migrations)
         self._ledger = Ledger(self._db)
         self._bells = Bells(folder / "bells")
-        self._claims = Claims(folder / "locks", clock)
-        self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
         self._queue: list[_Job] = []
         self._has_held_back = False  # whether somebody who was cancelled may not know it yet
         self._leading = False  # somebody is about to commit for all
@@ -104,7 +95,7 @@ class SqliteJournal:
         self._keep_reserve()
 
     def close(self) -> None:
-        self._db.close()
+        super().close()
         self._bells.close()
 
     async def append(
@@ -168,39 +159,6 @@ class SqliteJournal:
         with anyio.CancelScope(shield=True):
             await wait()
 
-    async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
-        rows = self._query(
-            "select e.seq, e.event from runs r join events e on e.run = r.id"
-            " where r.run = ? and e.seq > ? order by e.seq limit ?",
-            (run, after, -1 if most is None else most),
-        )
-        return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
-
-    async def written(self, after: int, most: int) -> Sequence[Placed]:
-        rows = self._query(
-            "select e.pos, r.run, e.seq, e.event from events e join runs r on r.id = e.run"
-            " where e.pos > ? order by e.pos limit ?",
-            (after, most),
-        )
-        return [
-            Placed(pos, Record(RunId(run), seq, self._event(RunId(run), seq, event)))
-            for pos, run, seq, event in rows
-        ]
-
-    async def last_place(self) -> int:
-        return self._last_pos()
-
-    async def heads(self) -> Sequence[Head]:
-        rows = self._query(
-            "select run, kind, parent, (select max(seq) from events e where e.run = r.id),"
-            " opened_at, closed from runs r where run <> ? order by id",
-            (HELM,),
-        )
-        return [
-            Head(RunId(run), kind, parent, seq, _instant(run, at), bool(closed))
-            for run, kind, parent, seq, at, closed in rows
-        ]
-
     @contextmanager
     def listen(self, ear: Ear) -> Iterator[None]:
         self._ears.append(ear)
@@ -218,9 +176,6 @@ class SqliteJournal:
 
     def claim(self, run: RunId) -> AbstractContextManager[None]:
         return self._claims.claim(run)
-
-    def holders(self) -> dict[RunId, Holder | None]:
-        return self._claims.holders()
 
     # --- writing ---
 
@@ -355,24 +310,6 @@ class SqliteJournal:
         self._told_pos = max([self._told_pos, *(pos for _, _, pos in rows)])
         self._tell({RunId(run): seq for run, seq, _ in rows})
 
-    def _last_pos(self) -> int:
-        ((pos,),) = self._query("select coalesce(max(pos), 0) from events", ())
-        return int(pos)
-
-    # --- reading ---
-
-    def _query(self, sql: str, values: Sequence[object]) -> list[tuple]:  # type: ignore[type-arg]
-        try:
-            return self._db.execute(sql, values).fetchall()
-        except DAMAGE as error:
-            raise broken(error) from error
-
-    def _event(self, run: RunId, seq: int, event: bytes) -> Event:
-        try:
-            return self._decode(event)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
-
     def _keep_reserve(self) -> None:
         """Put it aside where there is ample room; otherwise the next time there is."""
         with suppress(OSError):
@@ -382,13 +319,6 @@ class SqliteJournal:
                 self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
                 whole = True
             self._has_reserve = whole
-
-
-def _instant(run: str, at: str) -> datetime:
-    try:
-        return datetime.fromisoformat(at)
-    except ValueError as error:
-        raise StoreBrokenError(f"the time of {run} can't be read: {error}") from error
 
 
 def _fail(batch: list[_Job], error: Exception) -> None:

@@ -1,0 +1,155 @@
+"""What `allstop status` says, told without the command line's library: to load that takes longer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from allstop.core.plain import one_line, plain
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.app.looking import BoardStatus, Status
+    from allstop.core.views import RunView
+
+T = TypeVar("T")
+
+SHORTEST = 16  # of a title: beyond that a line may as well be broken
+
+_MARKS = {
+    "running": "▶",
+    "pausing": "◐",
+    "paused": "⏸",
+    "frozen": "❄",
+    "stopped": "■",
+    "waiting": "…",
+    "idle": "○",
+    "interrupted": "!",
+    "done": "✓",
+}
+
+
+def glance() -> None:
+    """Say where everything stands, as the command line does for the same word."""
+    from allstop.app.house import House
+    from allstop.app.looking import status
+    from allstop.settings import this_environment
+
+    with closing(House(Path.cwd(), this_environment())) as house:
+        lines = status_lines(house, look(lambda: status(house)))
+    sys.stdout.write("\n".join([*lines, ""]))
+    sys.stdout.flush()  # whether anybody reads it must be known here
+
+
+def look(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """For what only reads: nothing in it waits, so no event loop has to be loaded for it."""
+    coroutine = work()
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    coroutine.close()
+    return run(work)
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    import anyio
+
+    return anyio.run(work)
+
+
+def columns() -> int | None:
+    """How wide a line may be; None where nobody reads it on a terminal."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def cells(text: str) -> int:
+    """How much of a line it takes up: some characters are two wide, some none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def fitting(text: str, most: int, others: int) -> str:
+    """A title, cut where a terminal has no room for it beside so much else."""
+    wide = columns()
+    if wide is not None:
+        most = max(SHORTEST, min(most, wide - others))
+    text = one_line(text, most)
+    while len(text) > SHORTEST and cells(text) > most:
+        text = text[:-2] + "…"
+    return text
+
+
+def status_lines(house: House, found: Status) -> list[str]:
+    from allstop.app.announcing import control_room
+
+    lines = []
+    if found.hold == "stopped":
+        since = (found.stopped_since or "")[:19].replace("T", " ")
+        lines.append(
+            f"■ ALLSTOP since {since} UTC, by {found.stopped_by}. `allstop resume` lifts it."
+        )
+    elif found.hold != "running":
+        lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+    if room := control_room(house.folder):
+        lines.append(f"The control room is open at {room.url} (process {room.pid}).")
+    lines += _board_lines(found.board) if found.board else []
+    wide = max((cells(one_line(view.title, 50)) for view in found.runs), default=0)
+    ids = max((len(view.id) for view in found.runs), default=0)
+    lines += [_run_line(view, ids, wide) for view in found.runs]
+    if not found.runs and not found.board:
+        lines.append("Nothing has been run here yet.")
+    return [*lines, "", _next(house, found)]
+
+
+def _board_lines(board: BoardStatus) -> list[str]:
+    counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
+    lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
+    wide = max((len(task.id) for task in board.needs_you), default=0)
+    for task in board.needs_you:
+        front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
+        note = f": {fitting(task.note, 80, len(front) + len(back) + 2)}" if task.note else ""
+        lines.append(f"{front}{note}{back}")
+    return lines
+
+
+def _run_line(view: RunView, ids: int, titles: int) -> str:
+    """In columns where there is room for them; the title gives way first."""
+    mark = _MARKS.get(view.status, "✗")
+    words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
+    used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
+    front, back = f"{mark} {view.id:<{ids}} ", f"  {words}  ({used})"
+    title = fitting(view.title, 50, len(front) + len(back))
+    wide = columns()
+    room = titles if wide is None else min(titles, wide - len(front) - len(back))
+    return front + title + " " * (room - cells(title)) + back
+
+
+def _next(house: House, found: Status) -> str:
+    if house.root is None:
+        return "Next: go to a git repository, then `allstop init`."
+    if not (house.root / "allstop.toml").exists():
+        return "Next: `allstop init` writes allstop.toml from what it finds here."
+    if found.hold != "running":
+        return "Next: `allstop resume`."
+    board = found.board
+    if board and board.needs_you:
+        return f"Next: `{board.needs_you[0].do}`."
+    if board and board.phase in ("running", "pausing"):
+        return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
+    if board and board.counts.get("active"):
+        return "Next: `allstop run` goes on where it was."
+    if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
+        return "Next: `allstop run` works on what is ready."
+    return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
