@@ -82,17 +82,17 @@ class Table:
         self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=on_record(move)))
         return move
 
-    def end(self, result, takes_s=1.0):
+    def end(self, result, takes_s=1.0, held_s=0.0):
         self.now += timedelta(seconds=takes_s)
         move_id = self.run.open_move.id
-        self.fold(MoveEnded(at=self.now, id=move_id, result=result))
+        self.fold(MoveEnded(at=self.now, id=move_id, result=result, held_s=held_s))
 
-    def turn(self, text=None, takes_s=1.0, usage=None, **more):
+    def turn(self, text=None, takes_s=1.0, usage=None, held_s=0.0, **more):
         """One turn; whose it was."""
         move = self.begin()
         text = text if text is not None else envelope(**more)
         usage = usage if usage is not None else Usage(input=100, output=20)
-        self.end(TurnDone(text=text, usage=usage), takes_s)
+        self.end(TurnDone(text=text, usage=usage), takes_s, held_s)
         self.spoken.append(move.agent)
         return move.agent
 

@@ -4,9 +4,10 @@ import anyio
 import pytest
 
 from allstop.core.approvals import Ask
+from allstop.core.brakes import Limits
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Noted
-from allstop.core.moves import TurnDone
+from allstop.core.moves import Outcome, TurnDone
 from allstop.ports import Abilities
 from world import World
 
@@ -61,3 +62,15 @@ async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes
         assert anyio.current_time() - began == pytest.approx(takes_s, abs=0.1)
 
     assert await said(world) == (answer, notes, asked)
+
+
+async def test_k6_a_person_who_thinks_for_hours_brings_a_run_to_no_limit():
+    world = World()
+    world.agents["coder"] = Asker()
+    async with world.running() as engine:
+        await engine.open("r", "auto", spec(None), limits=Limits(busy_s=60.0))
+        await anyio.sleep(5000)
+        await engine.command("r", Permit(ask=ASK.id, allow=True))
+        assert await engine.rested("r") is Outcome.DONE
+
+    assert (await world.state("r")).tally.busy_s < 1

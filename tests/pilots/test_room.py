@@ -373,6 +373,15 @@ def test_r12_time_is_enforced_during_a_call():
     assert "max_elapsed_minutes = 1" in table.told("ended")[0]
 
 
+def test_k5_what_a_turn_was_frozen_for_is_not_the_talks_time():
+    table = Table(AUTOPILOT, max_minutes=1)
+    table.turn(takes_s=50, held_s=45)
+    table.begin()
+    table.end(Failed(kind=FailureKind.CANCELLED), takes_s=90, held_s=80)
+
+    assert table.session.ran_s == 15
+
+
 def test_k5_a_capped_call_that_does_not_fit_is_not_made():
     """K5, R12: what a call may use is reserved before it starts."""
     seats = (Seat(agent="gpt", max_tokens=400), Seat(agent="claude", max_tokens=400))

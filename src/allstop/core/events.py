@@ -60,6 +60,7 @@ class Asked(_Event, frozen=True, tag="asked"):
 class MoveEnded(_Event, frozen=True, tag="move_ended"):
     id: MoveId
     result: Result
+    held_s: float = 0.0  # of its time, how long it was frozen or waited for a person
 
 
 class Commanded(_Event, frozen=True, tag="commanded"):

@@ -273,7 +273,7 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:  # noqa: C9
 
 def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     move, result = state.open_move, event.result
-    busy_s = 0.0 if move is None else brakes.seconds_in(_ended_at(move, event) - move.started_at)
+    took_s = 0.0 if move is None else brakes.seconds_in(_ended_at(move, event) - move.started_at)
     usage = result.usage if isinstance(result, Charged) else UNUSED
     before = state.tally
     tally = Tally(
@@ -282,7 +282,7 @@ def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
         cached=before.cached + usage.cached,
         output=before.output + usage.output,
         cost_microusd=before.cost_microusd + usage.cost_microusd,
-        busy_s=before.busy_s + busy_s,
+        busy_s=before.busy_s + max(0.0, took_s - event.held_s),
     )
     broke = ""
     if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:

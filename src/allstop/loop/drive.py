@@ -74,6 +74,7 @@ class Drive(Generic[S]):
         self._stops_seen = deck.bridge.helm.stops  # … and when something was last written
         self._leash = Leash()
         self._frozen = False
+        self._held_s = 0.0  # of the last move
         self._place = Place(deck.capacity if pilot.needs_slots else Capacity())
         self._funds: Funds[S] = Funds(run, pilot, deck)
         self._funds.hold_to(state.limits, state.tally)
@@ -221,7 +222,7 @@ class Drive(Generic[S]):
         result = runs.accepted(self.state, self._deck.bridge.helm, self._stops_then, result)
         if isinstance(result, Failed) and result.kind in LOST:
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
-        ended = MoveEnded(at=now, id=open_move.id, result=result)
+        ended = MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s)
         if self._notes:
             return page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)), ended)
         return page.also(ended)
@@ -273,6 +274,7 @@ class Drive(Generic[S]):
             result = await self._perform(move)
         finally:
             self.at_work = False
+            self._held_s = self._deck.hands.held_s(self.run)
         assert self.state.open_move is not None, "who carries it out ends it"
         if result is None:
             known = self._deck.hands.advised(self.run)

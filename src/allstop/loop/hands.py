@@ -65,6 +65,7 @@ class Hands:
         self._times = Timekeeper()
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
+        self._held_s: dict[RunId, float] = {}  # how long the last move of a run was held, if it was
         self._advice: dict[RunId, Advising] = {}  # of turns that are under way or were cut
 
     async def perform(
@@ -92,6 +93,8 @@ class Hands:
                 result = await self._do(run, move, Heard(watch, patience))
             finally:
                 self._times.end(patience)
+                if held_s := round(patience.held_s, 3):
+                    self._held_s[run] = held_s
                 del self._patience[run]
         if result is None and not patience.was_cut:
             used = self.advised(run) if most is None else most
@@ -102,6 +105,10 @@ class Hands:
         """What the advice for a turn used that was cut."""
         advising = self._advice.pop(run, None)
         return advising.used if advising else Usage()
+
+    def held_s(self, run: RunId) -> float:
+        """How long the move that was just done was frozen or waited for a person."""
+        return self._held_s.pop(run, 0.0)
 
     async def keep_time(self) -> None:
         """Runs until cancelled: while it does, moves that take too long are cut off."""

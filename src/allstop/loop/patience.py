@@ -23,6 +23,8 @@ class Patience:
     __slots__ = (
         "_counts",
         "_heard_at",
+        "_held_at",
+        "_held_s",
         "_holds",
         "_idle_s",
         "_keeper",
@@ -44,6 +46,7 @@ class Patience:
         self._since = self._heard_at = 0.0
         self._counts = False  # whether the clocks run, or ran before they were held
         self._holds = 0
+        self._held_at = self._held_s = 0.0
         self._part: Patience | None = None  # held together with this
         self.scope = scope
         self.was_cut = False
@@ -60,6 +63,11 @@ class Patience:
             self._since = self._heard_at = now
             self._counts = True
             self._set()
+
+    @property
+    def held_s(self) -> float:
+        """How long its clocks were held."""
+        return self._held_s + (anyio.current_time() - self._held_at if self._holds else 0.0)
 
     @property
     def stalled(self) -> bool:
@@ -99,16 +107,20 @@ class Patience:
         self._holds += 1
         if self._part:
             self._part.hold()
-        if self._holds == 1 and self._counts:
-            self._left_s -= anyio.current_time() - self._since
-            self._set()
+        if self._holds == 1:
+            self._held_at = anyio.current_time()
+            if self._counts:
+                self._left_s -= self._held_at - self._since
+                self._set()
 
     def release(self) -> None:
         self._holds -= 1
         if self._part:
             self._part.release()
         if self._holds == 0:
-            self.start(anyio.current_time())
+            now = anyio.current_time()
+            self._held_s += now - self._held_at
+            self.start(now)
 
     def _set(self) -> None:
         if self._holds or not self._counts:

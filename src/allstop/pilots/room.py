@@ -66,10 +66,10 @@ class RoomPilot:
         match event:
             case MoveStarted(move=TakeTurn(agent=agent, prompt=prompt), at=at):
                 return _called(state, agent, prompt.chars, at)
-            case MoveEnded(result=TurnDone() as turn, at=at):
-                return _spoke(state, turn, at)
-            case MoveEnded(result=Failed() as failed, at=at):
-                return _failed(state, failed, at)
+            case MoveEnded(result=TurnDone() as turn, at=at, held_s=held_s):
+                return _spoke(_held(state, held_s), turn, at)
+            case MoveEnded(result=Failed() as failed, at=at, held_s=held_s):
+                return _failed(_held(state, held_s), failed, at)
             case Commanded(command=Say(text=text)):
                 return _said(state, text)
             case Commanded(command=StartSession() as start, at=at):
@@ -231,6 +231,15 @@ def _called(state: RoomState, agent: AgentName, chars: int, at: datetime) -> Roo
     pace = windows.called(pace, at)
     session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
     return replace(state, session=session, paces={**state.paces, agent: pace})
+
+
+def _held(state: RoomState, held_s: float) -> RoomState:
+    """What was no work counts as if the turn had begun later."""
+    session = state.session
+    if not held_s or session is None or session.began is None:
+        return state
+    began = session.began + timedelta(seconds=held_s)
+    return replace(state, session=replace(session, began=began))
 
 
 def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:

@@ -36,7 +36,6 @@ from allstop.core.moves import (
     Move,
     OpenWorkspace,
     Outcome,
-    Result,
     RunChecks,
     TakeTurn,
     TurnDone,
@@ -122,7 +121,7 @@ class TaskPilot:
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
-                return _came_back(_rested(state, result, at), result, at)
+                return _came_back(_rested(state, event), result, at)
             case Commanded(command=Say() as said):
                 return replace(state, told=(*state.told, said.words))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
@@ -210,15 +209,17 @@ def _seconds_left(state: TaskState) -> float:
     return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
 
 
-def _rested(state: TaskState, result: Result, at: datetime) -> TaskState:
+def _rested(state: TaskState, ended: MoveEnded) -> TaskState:
+    result = ended.result
     is_lost = isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED
-    return replace(state if is_lost else _alive(state, at), began=None)
+    state = state if is_lost else _alive(state, ended.at)
+    return replace(state, began=None, busy_s=max(0.0, state.busy_s - ended.held_s))
 
 
 def _alive(state: TaskState, at: datetime) -> TaskState:
     """Only the time in moves counts: waiting for people or for a rate limit is free.
 
-    It is counted up to each sign of life: of a move that was interrupted nobody knows when it
+    What a move was held for is taken off at its end. It is counted up to each sign of life: of a move that was interrupted nobody knows when it
     ended, and the hours until somebody took it up again were no work.
     """
     if state.began is None:
