@@ -61,6 +61,38 @@ def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
     assert person.merged() == ["T1"]
 
 
+def test_k3_the_stop_of_one_run_ends_its_agents_although_its_process_hangs(person, slow, mark):
+    """K2, K3, K4: only the agents of that run; the process goes on with the rest when it can."""
+    slow.send_signal(signal.SIGSTOP)
+
+    said = person.allstop("stop", "T1")
+
+    assert alive(f"sleep {mark}") == []
+    assert "put down   board/T1.1: process" in said
+    assert "discarded  board/T1.1: mine takes a turn" in said
+    assert f"process {slow.pid} drives it and does not answer" in said
+    assert f"Process {slow.pid} hangs and still has the run; `allstop stop` ends it." in said
+    slow.send_signal(signal.SIGCONT)
+    slow.communicate(timeout=20)
+    assert person.runs() == {"board/T1.1": "stopped"}
+    assert "cancelled" in person.allstop("log", "T1")
+
+
+def test_k3_the_stop_of_one_run_leaves_the_agents_of_another_alone(person, mark):
+    person.agent(SLOW.format(mark=mark))
+    person.allstop("add", "one")
+    person.allstop("add", "another")
+    process = person.start("run", "--parallel", "2")
+    wait_for(lambda: len(alive(f"sleep {mark}")) >= 4, "both agents and their children")
+    process.send_signal(signal.SIGSTOP)
+
+    said = person.allstop("stop", "T1")
+
+    assert "board/T1.1: process" in said
+    assert "board/T2.1" not in said
+    assert len(alive(f"sleep {mark}")) == 2
+
+
 def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
     """K3: whoever can create a file can stop."""
     (person.repository / ".allstop" / "STOP").touch()

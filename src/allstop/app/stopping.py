@@ -86,7 +86,7 @@ async def _say_and_wait(
                     event = record.event
                     if isinstance(event, Halted) and event.at >= stop_.at:
                         answers[event.by] = event
-                if all(engine_name(pid) in answers or _is_suspended(pid) for pid in driving):
+                if all(engine_name(pid) in answers or is_suspended(pid) for pid in driving):
                     break
                 await heard.wait()
         group.cancel_scope.cancel()
@@ -109,7 +109,7 @@ def _end(house: House, pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _is_suspended(pid: int) -> bool:
+def is_suspended(pid: int) -> bool:
     """Whether a process was stopped by a signal and so can't answer."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()

@@ -10,10 +10,11 @@ import anyio
 from msgspec import Struct
 
 from allstop.adapters.processes.identity import is_alive
-from allstop.adapters.processes.registry import Record, recorded
+from allstop.adapters.processes.registry import Record, put_down_recorded, recorded
 from allstop.app import rooms
-from allstop.app.looking import Recorded, helm_of, record_of
+from allstop.app.looking import Recorded, helm_of, others_at_work, record_of
 from allstop.app.speaking import open_run
+from allstop.app.stopping import ANSWER_S, is_suspended
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
@@ -25,7 +26,6 @@ from allstop.ports import Entry
 
 if TYPE_CHECKING:
     from allstop.app.house import House
-    from allstop.core.events import Event
 
 ENDS_WITHIN_S = 5.0
 """How long the receipt waits for whoever drives; what has not ended by then is said in it."""
@@ -35,6 +35,7 @@ class StoppedRun(Struct, frozen=True, kw_only=True):
     receipt: Halted
     driven: bool
     note: str = ""
+    silent: int | None = None  # the process that drives it and did not answer
 
 
 async def stop_run(house: House, name: str, by: str) -> StoppedRun:
@@ -54,19 +55,27 @@ async def stop_run(house: House, name: str, by: str) -> StoppedRun:
         else:
             await say(house.journal, house.clock, run, Allstop(), by)
 
-    receipt = await _stop(house, run, by, tell)
-    return StoppedRun(receipt=receipt, driven=root_of(run) in house.journal.holders(), note=note)
+    receipt, silent = await _stop(house, run, by, tell)
+    driven = root_of(run) in house.journal.holders()
+    return StoppedRun(receipt=receipt, driven=driven, note=note, silent=silent)
 
 
-async def _stop(house: House, run: RunId, by: str, tell: Callable[[], Awaitable[None]]) -> Halted:
-    """Stop it by `tell`, wait until nothing of it moves, and write down what that did."""
+async def _stop(
+    house: House, run: RunId, by: str, tell: Callable[[], Awaitable[None]]
+) -> tuple[Halted, int | None]:
+    """Stop it by `tell`, wait until nothing of it moves, and write down what that did.
+
+    Also the process that did not answer: its agents of this run are ended from here. It is left
+    alone itself, since it may drive other runs, and nothing counts that it says of this one.
+    """
     asked_at = house.clock.now()
     trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
     heads = await house.journal.heads() if house.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
+    silent: int | None = None
     with anyio.move_on_after(ENDS_WITHIN_S):
-        await _tell_and_wait(house, stopped, tell)
+        silent = await _tell_and_wait(house, stopped, tell)
     now = house.clock.now()
     records = {each: await record_of(house, each) for each in stopped}
     halted = Halted(
@@ -80,12 +89,12 @@ async def _stop(house: House, run: RunId, by: str, tell: Callable[[], Awaitable[
         discarded=tuple(
             f"{each}: {what}"
             for each, found in records.items()
-            for what in _lost(found.events, asked_at)
+            for what in _lost(found, asked_at, silent)
         ),
-        runs={each: await _where(house, each, found) for each, found in records.items()},
+        runs={each: await _where(house, each, found, silent) for each, found in records.items()},
     )
     await house.journal.append(Entry(run, halted))
-    return halted
+    return halted, silent
 
 
 def _trees(house: House) -> tuple[Record, ...]:
@@ -100,7 +109,8 @@ async def _tell_and_wait(
     house: House,
     stopped: list[RunId],
     tell: Callable[[], Awaitable[None]],
-) -> None:
+) -> int | None:
+    """The process that did not answer, if it still has not when its agents are gone."""
     journal = house.journal
     under_way = _UnderWay(house, stopped)
     heard = anyio.Event()
@@ -108,14 +118,38 @@ async def _tell_and_wait(
     def ear(run: RunId, seq: int) -> None:
         heard.set()
 
+    async def ended() -> None:
+        nonlocal heard
+        while await under_way.are_there() and not _is_suspended(_driver(house, stopped[0])):
+            await heard.wait()
+            heard = anyio.Event()
+
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
             group.start_soon(journal.attend)
             await tell()
-            while await under_way.are_there():
-                await heard.wait()
-                heard = anyio.Event()
+            with anyio.move_on_after(ANSWER_S):
+                await ended()
+            silent = _driver(house, stopped[0]) if await under_way.are_there() else None
+            if silent is not None:
+                put_down_recorded(
+                    house.live, wanted=lambda label: _is_part(RunId(label), stopped[0])
+                )
+                with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
+                    await ended()
+                silent = silent if await under_way.are_there() else None
         group.cancel_scope.cancel()
+    return silent
+
+
+def _driver(house: House, run: RunId) -> int | None:
+    """The other process that drives it."""
+    holder = house.journal.holders().get(root_of(run))
+    return holder.pid if holder is not None and holder.pid in others_at_work(house) else None
+
+
+def _is_suspended(pid: int | None) -> bool:
+    return pid is not None and is_suspended(pid)
 
 
 class _UnderWay:
@@ -138,9 +172,12 @@ class _UnderWay:
         return any(root_of(run) in holders for run in self._open)
 
 
-def _lost(events: list[Event], since: datetime) -> Iterator[str]:
-    moves = {event.id: event.move for event in events if isinstance(event, MoveStarted)}
-    for event in events:
+def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]:
+    moves = {event.id: event.move for event in found.events if isinstance(event, MoveStarted)}
+    open_move = runs.fold(found.pilot, found.events).open_move
+    if silent is not None and open_move is not None:
+        yield describe(open_move.move)  # whoever drives it will say so when it goes on
+    for event in found.events:
         match event:
             case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
                 at >= since and kind in LOST
@@ -150,10 +187,12 @@ def _lost(events: list[Event], since: datetime) -> Iterator[str]:
                 pass
 
 
-async def _where(house: House, run: RunId, found: Recorded) -> str:
+async def _where(house: House, run: RunId, found: Recorded, silent: int | None) -> str:
     """As people see it, in a word or two."""
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in house.journal.holders()
     now = house.clock.now()
     seen = view(run, found.pilot, state, helm=await helm_of(house), now=now, driven=driven)
+    if silent is not None:
+        return f"stopped; process {silent} drives it and does not answer"
     return "still ending" if state.open_move and driven else seen.status

@@ -80,12 +80,21 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
     with context.house() as house:
         stopped = run(lambda: stop_run(house, run_id, "allstop stop"))
     if as_json:
-        print_json({"run": run_id, "driven": stopped.driven, "receipt": stopped.receipt})
+        print_json(
+            {
+                "run": run_id,
+                "driven": stopped.driven,
+                "silent": stopped.silent,
+                "receipt": stopped.receipt,
+            }
+        )
         return
     click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after it was asked for.")
     _show_receipt(stopped.receipt)
     if stopped.note:
         click.echo(f"  {stopped.note}")
+    if stopped.silent:
+        click.echo(f"Process {stopped.silent} hangs and still has the run; `allstop stop` ends it.")
     if not stopped.driven:
         click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -52,15 +52,22 @@ def recorded(directory: Path) -> tuple[Record, ...]:
     return tuple(record for _, record in _read(directory) if record and is_alive(record.root))
 
 
-def put_down_recorded(directory: Path, within_s: float = PUT_DOWN_WITHIN_S) -> tuple[Killed, ...]:
-    """Kill every recorded tree, wait until it is gone, and clear up what is out of date.
+def _any(label: str) -> bool:
+    return True
+
+
+def put_down_recorded(
+    directory: Path, within_s: float = PUT_DOWN_WITHIN_S, wanted: Callable[[str], bool] = _any
+) -> tuple[Killed, ...]:
+    """Kill every recorded tree whose label is wanted, wait until it is gone, and clear up what is
+    out of date.
 
     What could not be killed in time keeps its record.
     """
     until = time.monotonic() + within_s
     killed: list[Killed] = []
     with ExitStack() as holds:
-        struck = list(_strike_all(directory, holds))
+        struck = list(_strike_all(directory, holds, wanted))
         for path, record, hold in struck:
             if _is_gone(record, hold, until):
                 killed.append(Killed(label=record.label, pid=record.root.pid))
@@ -70,9 +77,11 @@ def put_down_recorded(directory: Path, within_s: float = PUT_DOWN_WITHIN_S) -> t
     return tuple(killed)
 
 
-def _strike_all(directory: Path, holds: ExitStack) -> Iterator[tuple[Path, Record, Hold]]:
+def _strike_all(
+    directory: Path, holds: ExitStack, wanted: Callable[[str], bool]
+) -> Iterator[tuple[Path, Record, Hold]]:
     for path, record in _read(directory):
-        if record and is_of_another_namespace(record.root):
+        if record and (is_of_another_namespace(record.root) or not wanted(record.label)):
             continue
         hold = Hold.take(record.root) if record else None
         if record is None or hold is None:
