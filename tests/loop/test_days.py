@@ -9,9 +9,10 @@ from allstop.adapters.journals.memory import MemoryJournal
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Raise, StartSession
-from allstop.core.events import Commanded, MoveEnded, MoveStarted, Waited
+from allstop.core.events import Commanded, MoveEnded, MoveStarted, Opened, Waited
 from allstop.core.ids import HELM
-from allstop.core.moves import Outcome
+from allstop.core.moves import Outcome, TakeTurn, TurnDone
+from allstop.core.prompting import prompt
 from allstop.core.talk import Ending, Seat, SessionSpec, TalkMode
 from allstop.core.tasks import NewTask
 from allstop.core.views import view
@@ -324,3 +325,38 @@ async def test_k6_a_talk_ends_at_the_limit_of_the_day_and_its_room_stays():
     assert room.pilot.session is None
     assert (room.pilot.last.reason, room.pilot.last.turns) == (Ending.EMERGENCY_CAP, 2)
     assert "today: turns 2 + 1 of 2" in room.pilot.last.detail
+
+
+class SlowToRead(MemoryJournal):
+    async def written(self, after, most):
+        found = await super().written(after, most)
+        await anyio.sleep(1)
+        return found
+
+
+@pytest.mark.parametrize("second_s", range(5))
+@pytest.mark.parametrize("turn_s", range(5))
+async def test_k5_two_runs_that_begin_a_day_at_once_count_all_of_it(second_s, turn_s):
+    """Q17: the one would begin the count anew while the other was in the middle of it."""
+    journal = SlowToRead()
+    days = Days(journal, Limits(turns=9), UTC)
+    now = LoopClock().now()
+
+    async def take_turn(run):
+        move = TakeTurn(agent="cli", prompt=prompt("go"), max_tokens=CAP)
+        await journal.append(Entry(run, Opened(at=now, kind="task", spec=task())))
+        await journal.append(Entry(run, MoveStarted(at=now, id=1, move=move)))
+        await journal.append(Entry(run, MoveEnded(at=now, id=1, result=TurnDone(text=""))))
+
+    async def later(seconds, do, *arguments):
+        await anyio.sleep(seconds)
+        await do(*arguments)
+
+    await take_turn("a")
+    async with anyio.create_task_group() as group:
+        group.start_soon(days.catch_up, now)
+        group.start_soon(later, second_s + 0.5, days.catch_up, now)
+        group.start_soon(later, turn_s + 0.25, take_turn, "b")
+    await days.catch_up(now)
+
+    assert days.used().spent.turns == 2

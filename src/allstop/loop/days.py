@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
+import anyio
 from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits, cap_of
@@ -47,6 +48,7 @@ class Days:
         self.limits = limits  # unless a person has said otherwise today
         self.place = 0
         self._journal = journal
+        self._reading = anyio.Lock(fast_acquire=True)  # two who begin a day would lose what it had
         self._zone = zone
         self._day: Day | None = None
         self._spent = NOTHING
@@ -73,18 +75,21 @@ class Days:
 
     async def catch_up(self, now: datetime) -> Day:
         """Read what was written since; on another day, from its beginning."""
-        day = self._day
-        if day is None or not day.has(now):  # a clock that is set back makes another day, too
-            day = day_of(now, self._zone)
-            place = await place_before(self._journal, day.begins_at)
-            self._day, self.place = day, place
-            self._spent, self._first_at, self._noted, self._short = NOTHING, None, "", None
-            self._open.clear()
-        while records := await self._journal.written(self.place, READ_AT_ONCE):
-            for pos, record in records:
-                if pos > self.place:  # another may have read while this waited
+        async with self._reading:
+            day = self._day
+            if day is None or not day.has(now):  # a clock that is set back makes another day, too
+                day = await self._begin(day_of(now, self._zone))
+            while records := await self._journal.written(self.place, READ_AT_ONCE):
+                for pos, record in records:
                     self._fold(day, record.run, record.event)
                     self.place = pos
+            return day
+
+    async def _begin(self, day: Day) -> Day:
+        self.place = await place_before(self._journal, day.begins_at)
+        self._day = day
+        self._spent, self._first_at, self._noted, self._short = NOTHING, None, "", None
+        self._open.clear()
         return day
 
     def reserve(
