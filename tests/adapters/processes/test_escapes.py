@@ -1,88 +1,16 @@
 """Q21, K14: nothing in a box reaches anything outside of it."""
 
-import json
 import os
-import socket
-from contextlib import ExitStack
 
 import msgspec
 import pytest
 
-from adapters.processes.place import Place, output_of, run
+from adapters.processes.place import output_of, run
 from allstop.adapters.processes.boxed import boxed
 from allstop.adapters.processes.host import BOX_UID
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.probe import BOXED
-from allstop.ports import LaunchError, Network
-
-
-@pytest.fixture
-def outside(tmp_path, live_dir, launcher):
-    """A user's home with a secret, a repository, a sibling's workspace, and open ears."""
-    home = tmp_path / "users-home"
-    sibling = Place.made(tmp_path / "sibling")
-    hooks = tmp_path / "repository" / ".git" / "hooks"
-    for folder in (home, hooks):
-        folder.mkdir(parents=True)
-    (home / "secret").write_text("the secret")
-    (sibling.workspace / "secret").write_text("the sibling's secret")
-    abstract = f"allstop-test-{os.getpid()}-{tmp_path.name}"
-    with ExitStack() as stack:
-        in_files = stack.enter_context(socket.socket(socket.AF_UNIX))
-        os.chdir(home)  # the name of a socket must be short
-        in_files.bind("socket")
-        os.chdir("/")
-        in_names = stack.enter_context(socket.socket(socket.AF_UNIX))
-        in_names.bind("\0" + abstract)
-        port = stack.enter_context(socket.socket())
-        port.bind(("127.0.0.1", 0))
-        for ear in (in_files, in_names, port):
-            ear.listen()
-        yield {
-            "controller": os.getpid(),
-            "home": str(home),
-            "home_file": str(home / "planted"),
-            "secret": str(home / "secret"),
-            "hook": str(hooks / "post-checkout"),
-            "sibling_file": str(sibling.workspace / "planted"),
-            "sibling_secret": str(sibling.workspace / "secret"),
-            "live_file": str(live_dir / "planted"),
-            "socket": str(home / "socket"),
-            "abstract": abstract,
-            "port": port.getsockname()[1],
-        }
-
-
-def planted(tmp_path):
-    return sorted(str(path) for path in tmp_path.rglob("planted"))
-
-
-async def escapes(launcher, place, outside, tmp_path, **options):
-    objects = tmp_path / "objects"
-    objects.mkdir()
-    (objects / "pack").write_text("object")
-    launch = place.python("escape.py", json.dumps(outside), objects=(str(objects),), **options)
-    out, err, code = await run(launcher, launch)
-    assert code == 0, err
-    return {name for name, succeeded in json.loads(out).items() if succeeded}
-
-
-async def test_no_escape_succeeds_without_network(launcher, place, outside, tmp_path):
-    done = await escapes(launcher, place, outside, tmp_path, network=Network.NONE)
-
-    assert done == set()
-    assert planted(tmp_path) == []
-    assert not os.path.exists("/usr/planted")
-    assert not os.path.exists("/planted")
-
-
-async def test_with_the_network_only_its_ports_and_names_are_reached(
-    launcher, place, outside, tmp_path
-):
-    done = await escapes(launcher, place, outside, tmp_path, network=Network.FULL)
-
-    assert done == {"reach an abstract socket", "reach a port of the host"}
-    assert planted(tmp_path) == []
+from allstop.ports import LaunchError
 
 
 async def test_a_program_sees_only_its_own_processes_and_descriptors(launcher, place):

@@ -7,12 +7,14 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 
 import anyio
 import msgspec
 
 from allstop.adapters.processes.bubblewrap import command, recipe_of
 from allstop.adapters.processes.feeds import Feeds
+from allstop.adapters.processes.fence import fenced
 from allstop.adapters.processes.host import Host
 from allstop.adapters.processes.orphans import tag
 from allstop.adapters.processes.owner import hand_over_box
@@ -44,7 +46,7 @@ def boxed(host: Host) -> Callable[[Launch], BoxedTree]:
             info, written = pipe(reading=ours, writing=theirs)
             with Feeds(reading=info, writing=written) as feeds:
                 argv = feeds.spelled(command(scene, launch.box, recipe))
-                spawned = spawn(argv, env=BWRAP_ENV, passed=feeds.numbers)
+                spawned = fenced(partial(spawn, argv, env=BWRAP_ENV, passed=feeds.numbers))
             ours.callback(spawned.abandon)
             tree = BoxedTree(spawned, info)
             ours.pop_all()

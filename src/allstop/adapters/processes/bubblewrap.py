@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.filter import filter_for
 from allstop.adapters.processes.host import Host
 from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile, Writable
 from allstop.adapters.processes.places import HOME
@@ -37,11 +38,18 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
     host: Host
     system: tuple[Word, ...]
+    filter: tuple[Word, ...]
     tag: str  # a word by which the boxes of one driver can be found
 
 
 def recipe_of(host: Host, tag: str) -> Recipe:
-    return Recipe(host=host, system=tuple(_joined(_system_words(host))), tag=tag)
+    known = filter_for(host.machine)
+    return Recipe(
+        host=host,
+        system=tuple(_joined(_system_words(host))),
+        filter=() if known is None else ("--seccomp", TextFeed(known)),
+        tag=tag,
+    )
 
 
 def _joined(words: Iterable[Word]) -> Iterator[Word]:
@@ -59,7 +67,7 @@ def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
     inside = ("/bin/sh", "-c", GATE, recipe.tag, *limits, "--", *scene.argv)
     bwrap = host.tools.bwrap
     around = (*recipe.system, *_own_words(scene), *CLOSING, *TOLD)
-    within = _inner(scene, box)
+    within = (*recipe.filter, *_inner(scene, box))
     if not host.is_root:
         return (bwrap, "--args", WordsFeed((*around, *within)), "--", *inside)
     return (

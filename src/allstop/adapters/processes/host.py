@@ -70,6 +70,7 @@ class Ceilings(Struct, frozen=True, kw_only=True):
 class Host(Struct, frozen=True, kw_only=True):
     tools: Tools
     ceilings: Ceilings
+    machine: str  # the kind of its processor
     uid: int
     gid: int
     home: str
@@ -104,6 +105,7 @@ def this_host() -> Host:
             memory=_ceiling(resource.RLIMIT_AS),
             file=_ceiling(resource.RLIMIT_FSIZE),
         ),
+        machine=os.uname().machine,
         uid=os.geteuid(),
         gid=os.getegid(),
         home=_home(),

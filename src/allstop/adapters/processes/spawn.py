@@ -1,7 +1,7 @@
 """Starting a process on three pipes of our own.
 
-Always on the thread that runs the loop: the kernel ties a child's life to the thread that
-started it, and worker threads come and go.
+Never on a thread of a pool: the kernel ties a child's life to the thread that started it, and
+worker threads come and go.
 """
 
 from __future__ import annotations
