@@ -21,7 +21,7 @@ web: ## build the control room's page; no Node is needed for it
 
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv prlimit
+	@tools/system-packages git openssl bwrap setpriv
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
@@ -41,12 +41,12 @@ check: ## format, lint, types, imports, requirements, the page
 
 bench: ## every benchmark, one after the other
 	@tools/environment dev
-	@tools/system-packages git bwrap setpriv prlimit
+	@tools/system-packages git bwrap setpriv
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv prlimit
+	@tools/system-packages git openssl bwrap setpriv
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py

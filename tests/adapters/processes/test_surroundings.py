@@ -9,6 +9,8 @@ import anyio
 import pytest
 
 from adapters.processes.place import Place, alive, run, until_ready
+from allstop.adapters.processes.bubblewrap import limits
+from allstop.adapters.processes.host import Ceilings
 from allstop.ports import Caps, Network
 
 
@@ -172,6 +174,64 @@ async def test_without_caps_nothing_is_limited_but_core_files(launcher, place):
     out, _, _ = await run(launcher, place.launch("sh", "-c", "ulimit -c; ulimit -f", caps=caps))
 
     assert out == b"0\nunlimited\n"
+
+
+LIMITS = {
+    "Max core file size": "0",
+    "Max processes": "20",
+    "Max address space": str(300 << 20),
+    "Max file size": str(5 << 20),
+}
+
+
+def limits_of(told):
+    """Those that were set, each as it counts and as the most it may be raised to."""
+    lines = {name: line for line in told.splitlines() for name in LIMITS if line.startswith(name)}
+    return {name: line[len(name) :].split()[:2] for name, line in lines.items()}
+
+
+async def test_k17_limits_are_exact_and_can_not_be_raised(launcher, place):
+    caps = Caps(processes=20, memory_mb=300, file_mb=5)
+    out, _, _ = await run(launcher, place.launch("cat", "/proc/self/limits", caps=caps))
+
+    assert limits_of(out.decode()) == {name: [most, most] for name, most in LIMITS.items()}
+
+
+@pytest.mark.parametrize("shell", [("sh",), ("bash", "--posix")])
+def test_k17_shells_that_differ_set_the_same_limits(shell):
+    ceilings = Ceilings(processes=20, memory=300 << 20, file=5 << 20)
+    words = limits(Caps(processes=10**9, memory_mb=10**6, file_mb=10**6), ceilings)
+    script = " && ".join((*words, "exec cat /proc/self/limits"))
+    told = subprocess.run([*shell, "-c", script], capture_output=True, text=True, check=True)
+
+    assert limits_of(told.stdout) == {name: [most, most] for name, most in LIMITS.items()}
+
+
+DEVICES = """
+head -c 4 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; echo lost >/dev/null
+echo shared >/dev/shm/file && cat /dev/shm/file
+{ echo more >/dev/more; } 2>/dev/null
+ls /dev
+"""
+
+
+async def test_there_are_harmless_devices_and_shared_memory(launcher, place, host):
+    out, _, _ = await run(launcher, place.launch("sh", "-c", DEVICES))
+    said, listed = out.decode().split("shared\n")
+    own = set() if host.is_root else {"more"}  # a file in memory, in a box that is all the user's
+
+    assert said.split() == ["4", "4"]
+    assert set(listed.split()) == own | {
+        *("core", "fd", "full", "null", "ptmx", "pts", "random", "shm"),
+        *("stderr", "stdin", "stdout", "tty", "urandom", "zero"),
+    }
+
+
+async def test_a_program_can_have_a_terminal_of_its_own(launcher, place):
+    script = "import os, pty; print(os.ttyname(pty.openpty()[1]))"
+    out, err, _ = await run(launcher, place.python(script))
+
+    assert (out, err) == (b"/dev/pts/0\n", b"")
 
 
 async def test_a_cap_above_what_we_may_use_ourselves_is_no_error(launcher, place):

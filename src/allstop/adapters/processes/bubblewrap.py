@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
 from allstop.adapters.processes.filter import filter_for
-from allstop.adapters.processes.host import Host
+from allstop.adapters.processes.host import Ceilings, Host
 from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile, Writable
 from allstop.adapters.processes.places import HOME
 from allstop.adapters.processes.scene import Scene
@@ -22,11 +22,16 @@ TEMP = "/tmp"  # noqa: S108 - the box has its own
 TOLD = ("--info-fd", Told.WRITING, "--sync-fd", Told.READING)
 """It holds the reading end too: were we killed before it tells, it would fail half-way."""
 
+DEVICES = ("--dev", "/dev")
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the box has its own
+
 CLOSING = ("--dir", "/dev", "--dir", "/proc", "--remount-ro", "/")
 """A write to nowhere fails instead of going into memory."""
 
 GATE = 'echo && read -r go && exec "$@"'
 """Says that the box stands, and starts the program at a line of input.
+
+The shell that does so also sets the limits: a program that did would have to be started first.
 
 bwrap's own --block-fd won't do: it waits before the box is tied to its parent's life, and the
 end of the pipe lets it go on. Kill the parent then, and the program runs with nobody above it.
@@ -63,17 +68,17 @@ def _joined(words: Iterable[Word]) -> Iterator[Word]:
 
 def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
     host = recipe.host
-    limits = _limited(box.caps, host)
-    inside = ("/bin/sh", "-c", GATE, recipe.tag, *limits, "--", *scene.argv)
+    gate = " && ".join((*limits(box.caps, host.ceilings), GATE))
+    inside = ("/bin/sh", "-c", gate, recipe.tag, *scene.argv)
     bwrap = host.tools.bwrap
     around = (*recipe.system, *_own_words(scene), *CLOSING, *TOLD)
     within = (*recipe.filter, *_inner(scene, box))
     if not host.is_root:
-        return (bwrap, "--args", WordsFeed((*around, *within)), "--", *inside)
+        return (bwrap, "--args", WordsFeed((*around, *DEVICES, *within)), "--", *inside)
     return (
         *(bwrap, "--args", WordsFeed((*around, *_outer()))),
         *("--", *_stepped_down(host)),
-        *("--", bwrap, "--args", WordsFeed(("--bind", "/", "/", *within))),
+        *("--", bwrap, "--args", WordsFeed(("--dev-bind", "/", "/", *within))),
         *("--", *inside),
     )
 
@@ -119,9 +124,14 @@ def _placed(mount: Mount) -> tuple[str, ...]:
 
 
 def _outer() -> tuple[str, ...]:
-    """For root: the PID namespace must be this one, or the box would outlive a kill of ours."""
+    """For root: the PID namespace must be this one, or the box would outlive a kill of ours.
+
+    Its devices are those of the inner one too, where nobody can add any: to lay them out takes
+    a tenth of the time that a box takes.
+    """
     return (
-        *("--dev", "/dev", "--bind", "/proc", "/proc"),
+        *DEVICES,
+        *("--perms", "1777", "--tmpfs", SHARED_MEMORY, "--bind", "/proc", "/proc"),
         *("--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"),
         *("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"),
         *("--clearenv", "--setenv", "PATH", "/usr/bin:/bin"),
@@ -136,7 +146,7 @@ def _stepped_down(host: Host) -> tuple[str, ...]:
 
 
 def _inner(scene: Scene, box: Box) -> Iterator[str]:
-    yield from ("--dev", "/dev", "--proc", "/proc", "--unshare-all")
+    yield from ("--proc", "/proc", "--unshare-all")
     if box.network is Network.FULL:
         yield "--share-net"
     yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
@@ -145,21 +155,23 @@ def _inner(scene: Scene, box: Box) -> Iterator[str]:
         yield from ("--setenv", name, value)
 
 
-def _limited(caps: Caps, host: Host) -> Iterator[str]:
-    """Set inside, where the count of processes is the box's own."""
-    yield from (host.tools.prlimit, "--core=0")
-    yield from _limit("nproc", caps.processes, host.ceilings.processes)
-    yield from _limit("as", _bytes(caps.memory_mb), host.ceilings.memory)
-    yield from _limit("fsize", _bytes(caps.file_mb), host.ceilings.file)
+def limits(caps: Caps, ceilings: Ceilings) -> Iterator[str]:
+    """Set inside, where the count of processes is the box's own.
+
+    Shells don't agree on the letter for that. One that knows neither makes no box.
+    """
+    yield "ulimit -c 0"
+    if caps.processes is not None:
+        most = _at_most(caps.processes, ceilings.processes)
+        yield f"{{ ulimit -u {most} || ulimit -p {most}; }} 2>/dev/null"
+    if caps.memory_mb is not None:
+        yield f"ulimit -v {_at_most(caps.memory_mb << 20, ceilings.memory) // 1024}"
+    if caps.file_mb is not None:
+        yield f"ulimit -f {_at_most(caps.file_mb << 20, ceilings.file) // 512}"
 
 
-def _limit(name: str, wanted: int | None, ceiling: int | None) -> Iterator[str]:
-    if wanted is not None:
-        yield f"--{name}={wanted if ceiling is None else min(wanted, ceiling)}"
-
-
-def _bytes(megabytes: int | None) -> int | None:
-    return None if megabytes is None else megabytes << 20
+def _at_most(wanted: int, ceiling: int | None) -> int:
+    return wanted if ceiling is None else min(wanted, ceiling)
 
 
 def _passwd(host: Host) -> bytes:

@@ -33,8 +33,8 @@ def missing_tool(tools: Tools) -> str:
         return "boxes are made with bubblewrap, which is for Linux"
     if not tools.bwrap:
         return INSTALL
-    if not (tools.prlimit and tools.setpriv):
-        return "apt install util-linux (prlimit and setpriv)"
+    if not tools.setpriv:
+        return "apt install util-linux (setpriv)"
     return ""
 
 

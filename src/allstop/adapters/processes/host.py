@@ -55,7 +55,6 @@ class Tools(Struct, frozen=True, kw_only=True):
     """The programs a box is made with; an empty name means that it isn't there."""
 
     bwrap: str
-    prlimit: str
     setpriv: str
 
 
@@ -97,7 +96,6 @@ def this_host() -> Host:
     return Host(
         tools=Tools(
             bwrap=_tool("bwrap"),
-            prlimit=_tool("prlimit"),
             setpriv=_tool("setpriv"),
         ),
         ceilings=Ceilings(
