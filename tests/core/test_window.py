@@ -54,6 +54,7 @@ def test_r5_the_budget_is_never_exceeded_and_the_newest_is_never_lost(texts, spe
         most = spec.tokens if spec.policy is Policy.STRICT else spec.tokens_max
         allowed = max(most * chars, 60)
         assert window.chars == sum(len(part.text) for part in window.parts)
+        assert window.digests == "".join(part.digest for part in window.parts)
         assert window.chars <= allowed
         shown = window.parts[-1].text
         assert shown == text or "left out" in shown

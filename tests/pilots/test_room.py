@@ -10,8 +10,10 @@ from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
 from allstop.core.events import Stopped
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
+from allstop.core.prompting import prompt_of
 from allstop.core.talk import Ending, Seat, TalkMode
 from allstop.core.views import view
+from allstop.core.window import FORGETFUL, Memory
 from table import NOON, Table, envelope, session_spec
 
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
@@ -41,6 +43,17 @@ def test_r4_what_an_agent_is_told():
         "claude",
     ]
     assert move.prompt.whole.endswith("Return JSON only per schema—no extra text.")
+
+
+@pytest.mark.parametrize("memory", [Memory(), FORGETFUL])
+def test_q20_a_prompt_is_digested_as_if_it_were_looked_through(memory):
+    """Q20: what is kept of a window's parts comes to the same, also where fewer of them are sent."""
+    seats = tuple(Seat(agent=agent, memory=memory) for agent in ("gpt", "claude"))
+    table = Table(AUTOPILOT, seats=seats)
+    for number in range(40):
+        table.turn(message=f"{number} " + "words " * number)
+
+    assert table.prompts == [prompt_of(prompt.talk) for prompt in table.prompts]
 
 
 def test_r4_the_round_in_autopilot():

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+DIGEST_CHARS = 32
+
 
 class Lifetime(StrEnum):
     """How long a provider is asked to remember the front of a prompt."""
@@ -23,7 +25,7 @@ class Part(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 def part(text: str) -> Part:
-    return Part(text=text, digest=_digest(text))
+    return Part(text=text, digest=digest_of(text))
 
 
 class Talk(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -53,21 +55,27 @@ class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 def prompt(text: str, *, review: str = "") -> Prompt:
-    return Prompt(digest=_digest(text + review), chars=len(text), text=text, review=review)
+    return Prompt(digest=digest_of(text + review), chars=len(text), text=text, review=review)
 
 
 def prompt_of(talk: Talk) -> Prompt:
-    digests = [part.digest or _digest(part.text) for part in talk.parts]
-    chars = len(talk.system) + sum([len(part.text) for part in talk.parts])
-    digest = _digest("".join([_known_digest(talk.system), *digests]))
-    return Prompt(digest=digest, chars=chars, talk=talk)
+    digests = [part.digest or digest_of(part.text) for part in talk.parts]
+    return prompt_knowing(talk, "".join(digests), sum([len(part.text) for part in talk.parts]))
 
 
-def _digest(text: str) -> str:
+def prompt_knowing(talk: Talk, digests: str, chars: int) -> Prompt:
+    """The same, where the digests of all parts, in a row, and their length are known."""
+    digest = digest_of(_known_digest(talk.system) + digests)
+    return Prompt(digest=digest, chars=len(talk.system) + chars, talk=talk)
+
+
+def digest_of(text: str) -> str:
     import hashlib  # it loads OpenSSL, and whoever only looks makes no prompt
 
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        text.encode(errors="surrogatepass"), digest_size=DIGEST_CHARS // 2
+    ).hexdigest()
 
 
-_known_digest = lru_cache(maxsize=256)(_digest)
+_known_digest = lru_cache(maxsize=256)(digest_of)
 """For the few texts that many talks begin with."""

@@ -149,12 +149,13 @@ def _is_plausible(usage: Usage) -> bool:
 
 
 def spoke(
-    session: Session, agent: AgentName, reply: Reply, used: Usage, took_s: float
+    session: Session, agent: AgentName, reply: Reply, used: Usage, took_s: float, window: Window
 ) -> tuple[Session, tuple[Notice, ...]]:
-    """A turn that went well, and what the room says of it."""
+    """A turn that went well, after which there is this to show; and what the room says of it."""
     before = session
     session = replace(
         session,
+        window=window,
         began=None,
         turns=session.turns + 1,
         tokens=session.tokens + used.tokens,

@@ -9,11 +9,12 @@ front byte for byte the same, and is then cut back at once.
 import math
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.prompting import Lifetime, Part, part
+from allstop.core.prompting import DIGEST_CHARS, Lifetime, Part, part
 
 CHARS_A_TOKEN = 4.0
 """The first guess; what providers report corrects it."""
@@ -49,36 +50,45 @@ class Window(Struct, frozen=True, gc=False, kw_only=True):
     """The newest items of a talk, oldest first."""
 
     parts: tuple[Part, ...] = ()
+    digests: str = ""  # of the parts, in a row
     chars: int = 0
     cuts: int = 0  # how often its front has changed
 
 
 def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> Window:
     """One more item; cut back when there are too many of them or they are too long."""
-    most_chars = int(spec.tokens * chars_a_token)
-    if len(item.text) > most_chars:
+    length = len(item.text)
+    if length > (most_chars := int(spec.tokens * chars_a_token)):
         item = part(shortened(item.text, most_chars))
-    parts = (*window.parts, item)
-    chars = window.chars + len(item.text)
-    is_strict = spec.policy is Policy.STRICT
-    most_items = spec.items if is_strict else max(spec.items, spec.items_max)
-    most_tokens = spec.tokens if is_strict else max(spec.tokens, spec.tokens_max)
-    if len(parts) <= most_items and chars <= most_tokens * chars_a_token:
-        return Window(parts=parts, chars=chars, cuts=window.cuts)
-    kept = newest(parts, spec.items, most_chars)
-    return Window(parts=kept, chars=sum(len(p.text) for p in kept), cuts=window.cuts + 1)
+        length = len(item.text)
+    if spec.policy is Policy.STRICT:
+        most_items, most_tokens = spec.items, spec.tokens
+    else:
+        most_items = max(spec.items, spec.items_max)
+        most_tokens = max(spec.tokens, spec.tokens_max)
+    grown = Window(
+        parts=(*window.parts, item),
+        digests=window.digests + item.digest,
+        chars=window.chars + length,
+        cuts=window.cuts,
+    )
+    if len(grown.parts) <= most_items and grown.chars <= most_tokens * chars_a_token:
+        return grown
+    return replace(newest(grown, spec.items, most_chars), cuts=window.cuts + 1)
 
 
-def newest(parts: tuple[Part, ...], most: int, most_chars: int) -> tuple[Part, ...]:
-    """As many of the last ones as fit, and the very last in any case."""
+def newest(window: Window, most: int, most_chars: int) -> Window:
+    """As many of the last items as fit, and the very last in any case."""
+    parts = window.parts
     kept = 1
     chars = len(parts[-1].text) if parts else 0
     for each in reversed(parts[-max(most, 1) : -1]):
-        chars += len(each.text)
-        if chars > most_chars:
+        if chars + len(each.text) > most_chars:
             break
+        chars += len(each.text)
         kept += 1
-    return parts[-kept:]
+    digests = window.digests[-kept * DIGEST_CHARS :]
+    return Window(parts=parts[-kept:], digests=digests, chars=chars, cuts=window.cuts)
 
 
 def shortened(text: str, most: int) -> str:
@@ -129,6 +139,7 @@ def lifetime(memory: Memory, gap_s: float | None) -> Lifetime:
     return Lifetime.NONE
 
 
+@lru_cache(maxsize=64)  # it is asked for when a turn is chosen, and again when it has begun
 def is_worth(
     spec: WindowSpec, memory: Memory, kept: Lifetime, *, front: float, item: float, step: float
 ) -> bool:

@@ -16,7 +16,15 @@ from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stoppe
 from allstop.core.ids import AgentName
 from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
 from allstop.core.plain import one_line
-from allstop.core.prompting import Lifetime, Part, Talk, part, prompt_of
+from allstop.core.prompting import (
+    Lifetime,
+    Part,
+    Prompt,
+    Talk,
+    digest_of,
+    part,
+    prompt_knowing,
+)
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 from allstop.core.talk import (
@@ -96,7 +104,7 @@ class RoomPilot:
         assert seat is not None, "only who sits at the table is asked"
         return TakeTurn(
             agent=seat.agent,
-            prompt=prompt_of(_talk(state, session, seat)),
+            prompt=_prompt(state, session, seat),
             thread=state.threads.get(seat.agent),
             timeout_s=min(seat.turn_s, max(0.0, session.seconds_left)),
             idle_s=seat.idle_s,
@@ -107,26 +115,33 @@ class RoomPilot:
 # --- what an agent is told ---
 
 
-def _talk(state: RoomState, session: Session, seat: Seat) -> Talk:
+def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
+    """The goal, what was said last, and the round; what is known of those items is not made anew."""
     spec = session.spec
     pace, lifetime = _pace(state, session, seat.agent, seat.memory)
-    parts = session.window.parts
+    window, goal = session.window, session.goal
     if not pace.is_elastic:
         most_chars = int(spec.window.tokens * state.chars_a_token)
-        parts = windows.newest(parts, spec.window.items, most_chars)
-    if parts and lifetime is not Lifetime.NONE:
-        parts = (*parts[:-1], replace(parts[-1], keep=True))
+        window = windows.newest(window, spec.window.items, most_chars)
     notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
-    return Talk(
+    talk = Talk(
         system=system_prompt(seat.agent, session.agents),
-        parts=(
-            session.goal if lifetime is Lifetime.NONE else replace(session.goal, keep=True),
-            *parts,
-            Part(text=notes),
-        ),
+        parts=_parts(goal, window.parts, Part(text=notes), lifetime),
         lifetime=lifetime,
         reply_schema=envelope_schema(session.agents),
     )
+    digests = f"{goal.digest}{window.digests}{digest_of(notes)}"
+    return prompt_knowing(talk, digests, len(goal.text) + window.chars + len(notes))
+
+
+def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) -> tuple[Part, ...]:
+    """With marks up to where the front will be the same next time, if it is to be remembered."""
+    if lifetime is Lifetime.NONE:
+        return (goal, *said, notes)
+    goal = replace(goal, keep=True)
+    if not said:
+        return (goal, notes)
+    return (goal, *said[:-1], replace(said[-1], keep=True), notes)
 
 
 def _pace(
@@ -251,15 +266,25 @@ def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         return _failed(state, empty, at)
     agent = session.speaker
     reply = read_envelope(turn.text)
-    used = talks.charged(turn.usage, session.prompt_chars, len(turn.text), state.chars_a_token)
+    item = part(item_part(agent, reply.message))
+    chars_in = session.prompt_chars
+    used = talks.charged(turn.usage, chars_in, len(turn.text), state.chars_a_token)
+    chars_a_token = windows.calibrated(state.chars_a_token, chars_in, turn.usage.input)
+    window = windows.add(session.window, item, session.spec.window, chars_a_token)
     took_s = seconds_in(at - session.began)
-    session, news = talks.spoke(session, agent, reply, used, took_s)
-    chars_a_token = windows.calibrated(state.chars_a_token, session.prompt_chars, turn.usage.input)
+    session, news = talks.spoke(session, agent, reply, used, took_s, window)
     threads = state.threads
     if turn.thread and threads.get(agent) != turn.thread:
         threads = {**threads, agent: turn.thread}
-    state = replace(state, session=session, threads=threads, chars_a_token=chars_a_token, news=news)
-    state = _heard(state, item_part(agent, reply.message))
+    talk = windows.add(state.talk, item, THREAD, chars_a_token)
+    state = replace(
+        state,
+        session=session,
+        talk=talk,
+        threads=threads,
+        chars_a_token=chars_a_token,
+        news=news,
+    )
     return _after(state, agent, reply)
 
 
