@@ -199,11 +199,19 @@ class Scene:
 
     def restart(self):
         """The control room ends as if it had crashed, and another takes its address."""
-        port = self.url.rpartition(":")[2]
+        port = str(self.port)
         self.room.kill()
         self.room.communicate()
         self.room = self.person.start("up", "--port", port, "--no-open")
         assert "open at" in self.room.stdout.readline()
+
+    @property
+    def token(self):
+        return (self.person.repository / ".allstop" / "token").read_text().strip()
+
+    @property
+    def port(self):
+        return int(self.url.rpartition(":")[2])
 
     def link(self):
         """It lets one browser in."""
@@ -214,8 +222,7 @@ class Scene:
 
     def ask(self, path, body=None):
         """As a program does, with the token from its file."""
-        token = (self.person.repository / ".allstop" / "token").read_text().strip()
-        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
         asked = urllib.request.Request(f"{self.url}/api/v1{path}", body, headers)
         with urllib.request.urlopen(asked, timeout=20) as answer:
             return json.load(answer)
@@ -225,9 +232,8 @@ class Scene:
         return self.number("allstop_listeners")
 
     def number(self, name):
-        token = (self.person.repository / ".allstop" / "token").read_text().strip()
         asked = urllib.request.Request(
-            f"{self.url}/metrics", headers={"authorization": f"Bearer {token}"}
+            f"{self.url}/metrics", headers={"authorization": f"Bearer {self.token}"}
         )
         with urllib.request.urlopen(asked, timeout=20) as answer:
             return float(re.search(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[1])

@@ -211,6 +211,7 @@ def test_what_can_not_be_done_is_said_in_one_shape(still_room, path, body, statu
         "/runs?limit=x",
         "/runs?nonsense=1",
         "/runs/board/events?after=-1",
+        "/runs/helm/events?after=19653217741439787008",
         "/board?after=-1",
         "/stats?hours=1",
     ],
@@ -219,6 +220,21 @@ def test_a_question_that_makes_no_sense_is_refused(still_room, path):
     answer = still_room.get(path)
 
     assert (answer.status, answer.error) == (422, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "takes"),
+    [
+        ("POST", "/api/v1/agents", "GET, HEAD"),
+        ("PUT", "/api/v1/runs", "GET, HEAD, POST"),
+        ("GET", "/api/v1/runs/board/T1.1/commands", "POST"),
+        ("DELETE", "/metrics", "GET, HEAD"),
+    ],
+)
+def test_another_method_is_told_which_ones_there_are(still_room, method, path, takes):
+    answer = still_room.ask(method, path)
+
+    assert (answer.status, answer.headers["allow"]) == (405, takes)
 
 
 def test_head_is_get_without_the_words(still_room):

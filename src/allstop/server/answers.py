@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from starlette.responses import Response
 
@@ -67,8 +69,17 @@ def refused(found: Refusal) -> Response:
     answer = json(Refused(error=problem), found.status)
     if found.status == 401:
         answer.headers["www-authenticate"] = 'Bearer realm="allstop"'
-    if found.status == 405:
-        answer.headers["allow"] = "GET, HEAD, POST"
+    return answer
+
+
+def not_so(method: str, methods: Iterable[str]) -> Response:
+    """The address is asked by other methods."""
+    takes = ", ".join(sorted(methods))
+    wrong = Refusal(
+        405, "method_not_allowed", f"{method[:20]} is not used here", f"it takes {takes}"
+    )
+    answer = refused(wrong)
+    answer.headers["allow"] = takes
     return answer
 
 

@@ -10,8 +10,10 @@ from allstop.core.ledger import By
 
 PAGE = 200
 MOST = 1000
+LAST = 2**53 - 1
+"""The largest number that every reader of JSON takes for what it is; no record is so long."""
 
-After = Annotated[int, Meta(ge=0, description="Only what comes after this number.")]
+After = Annotated[int, Meta(ge=0, le=LAST, description="Only what comes after this number.")]
 Limit = Annotated[int, Meta(ge=1, le=MOST, description="No more than so many.")]
 RunName = Annotated[
     str, Meta(min_length=1, max_length=300, description="A run's id, or a task's for its latest.")
@@ -43,7 +45,9 @@ class OneRun(Nothing, frozen=True):
 
 class Moment(Nothing, frozen=True):
     run: RunName
-    seq: Annotated[int, Meta(ge=1, description="As it stood after this event of its record.")]
+    seq: Annotated[
+        int, Meta(ge=1, le=LAST, description="As it stood after this event of its record.")
+    ]
 
 
 class Commanded(Nothing, frozen=True):
@@ -61,7 +65,7 @@ class RunEvents(Nothing, frozen=True):
 class Tasks(Nothing, frozen=True):
     status: Annotated[str, Meta(description="Only tasks with this status.")] = ""
     operation: Annotated[str, Meta(description="Only tasks of this operation.")] = ""
-    after: Annotated[int, Meta(ge=0, description="Leave so many out.")] = 0
+    after: Annotated[int, Meta(ge=0, le=LAST, description="Leave so many out.")] = 0
     limit: Limit = MOST
 
 

@@ -59,9 +59,6 @@ def refusal(request: Request, terms: Terms) -> Refusal | None:
 
 
 def _misshapen(request: Request) -> Refusal | None:
-    if request.method not in READS | CHANGES:
-        hint = "GET reads, POST changes"
-        return Refusal(405, "method_not_allowed", f"{request.method[:20]} is not used here", hint)
     if len(request.path) + len(request.query) > LONGEST_TARGET:
         return Refusal(414, "too_long", "the address is too long")
     if sum(len(name) + len(value) for name, value in request.headers) > LONGEST_HEADERS:

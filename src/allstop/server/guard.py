@@ -13,7 +13,7 @@ import anyio
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from allstop.server import answers, door, pages
+from allstop.server import addresses, answers, door, pages
 from allstop.server.door import Refusal, Request, Terms
 from allstop.server.keys import OneTimeKeys, Token
 
@@ -77,6 +77,9 @@ class Guard:
         by_header = self._locks.token.is_token(door.bearer(request))
         if not by_header and not self._has_cookie(request):
             return _unknown(request)
+        methods = addresses.methods_at(request.path) or door.READS | door.CHANGES
+        if request.method not in methods:
+            return answers.not_so(request.method, methods)
         if request.method not in door.CHANGES:
             return None
         refusal = door.change_refusal(request, self._locks.terms, by_header=by_header)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -33,6 +34,26 @@ STREAM: dict[str, Any] = {
 
 _REFERENCE = "#/components/schemas/{name}"
 
+_WRONG = {
+    400: "It can't be read: two lengths, or a body that is no JSON.",
+    401: "Without the token.",
+    403: "By the wrong name, or from another site's page.",
+    404: "Nothing has this name.",
+    405: "Not by this method; `Allow` says by which.",
+    408: "The body did not come in time.",
+    409: "It makes no sense as things stand; the message says why.",
+    413: "The body is too large.",
+    414: "The address is too long.",
+    415: "The body is not said to be JSON.",
+    422: "Something in it is not what is expected.",
+    431: "The headers are too long.",
+    500: "A mistake in Allstop, or a store that is broken.",
+    503: "Too many at once; try again.",
+    507: "The disk is full.",
+}
+_OF_ALL = (400, 401, 403, 405, 414, 422, 431, 500, 503)
+_OF_CHANGES = (408, 409, 413, 415, 507)
+
 
 def document() -> Document:
     routes: list[Route | Change] = [*READING, *CHANGING]
@@ -59,6 +80,10 @@ def document() -> Document:
         "paths": paths,
         "components": {
             "schemas": components,
+            "responses": {
+                str(status): _said(meaning, by_type[str(shapes.Refused)])
+                for status, meaning in _WRONG.items()
+            },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -81,7 +106,7 @@ def _operation(route: Route | Change, schemas: dict[str, Any]) -> Document:
         "parameters": _parameters(route.path, route.takes),
         "responses": {
             "200": _said("What was asked for.", schemas[str(route.answers)]),
-            "default": _said("What is wrong, and what helps.", schemas[str(shapes.Refused)]),
+            **_refusals(_statuses(route)),
         },
     }
     if isinstance(route, Change):
@@ -90,6 +115,19 @@ def _operation(route: Route | Change, schemas: dict[str, Any]) -> Document:
             "content": {"application/json": {"schema": schemas[str(route.body)]}},
         }
     return operation
+
+
+def _statuses(route: Route | Change) -> tuple[int, ...]:
+    """With which numbers it can be refused."""
+    of_it = _OF_CHANGES if isinstance(route, Change) else ()
+    return (*_OF_ALL, *of_it, *route.refuses)
+
+
+def _refusals(statuses: Iterable[int]) -> Document:
+    return {
+        str(status): {"$ref": f"#/components/responses/{status}"}
+        for status in sorted(set(statuses))
+    }
 
 
 def _name(route: Route | Change) -> str:
@@ -122,7 +160,14 @@ def _stream(schemas: dict[str, Any]) -> Document:
         {
             "type": "object",
             "required": ["event", "data"],
-            "properties": {"event": {"const": name}, "data": schemas[str(kind)]},
+            "properties": {
+                "event": {"const": name},
+                "data": {
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": schemas[str(kind)],
+                },
+            },
         }
         for name, kind in STREAM.items()
     ]
@@ -142,7 +187,7 @@ def _stream(schemas: dict[str, Any]) -> Document:
                 "description": "Server-sent events; `data` is JSON by the name of the event.",
                 "content": {"text/event-stream": {"schema": {"oneOf": one_of}}},
             },
-            "default": _said("What is wrong, and what helps.", schemas[str(shapes.Refused)]),
+            **_refusals(_OF_ALL),
         },
     }
 
@@ -155,6 +200,7 @@ def _metrics() -> Document:
             "200": {
                 "description": "Text.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
-            }
+            },
+            **_refusals(_OF_ALL),
         },
     }

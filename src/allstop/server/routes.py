@@ -26,6 +26,11 @@ class Route(NamedTuple):
     answers: Any  # the type of its answer
     do: Callable[[Desk, Any], Awaitable[Any]]
 
+    @property
+    def refuses(self) -> tuple[int, ...]:
+        """With which numbers, beside those that every answer can have."""
+        return (404, 409) if "{" in self.path or "before" in self.takes.__struct_fields__ else ()
+
 
 class Change(NamedTuple):
     path: str
@@ -34,6 +39,10 @@ class Change(NamedTuple):
     body: Any  # the type of what is sent
     answers: Any
     do: Callable[[Desk, Any, Any], Awaitable[Any]]
+
+    @property
+    def refuses(self) -> tuple[int, ...]:
+        return (404,)
 
 
 def _get(

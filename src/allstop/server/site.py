@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -12,40 +11,18 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from allstop.core.errors import AllstopError
-from allstop.server import answers, asked, metrics, openapi, pages
+from allstop.server import addresses, answers, asked, metrics, openapi, pages
 from allstop.server.desk import Desk
-from allstop.server.door import Refusal
+from allstop.server.door import READS, Refusal
 from allstop.server.frames import Wish, read_place
 from allstop.server.listening import Listener
-from allstop.server.routes import BASE, CHANGING, READING, Change, Route
+from allstop.server.routes import BASE, Change, Route
 from allstop.settings import SettingsError
 
 MOST_LISTENERS = 1000
 
 _NOWHERE = Refusal(404, "not_found", "there is nothing here", f"{BASE}/openapi.json says what is")
 _SEE = f"{BASE}/openapi.json says what is expected"
-
-
-class _Entry(NamedTuple):
-    address: re.Pattern[str]
-    route: Route | Change
-
-    @property
-    def method(self) -> str:
-        return "POST" if isinstance(self.route, Change) else self.route.method
-
-
-def _entry(route: Route | Change) -> _Entry:
-    """A run's name may have slashes in it; nothing else may."""
-    parts = re.split(r"\{(\w+)\}", BASE + route.path)
-    pattern = "".join(
-        re.escape(part) if number % 2 == 0 else f"(?P<{part}>{'.+' if part == 'run' else '[^/]+'})"
-        for number, part in enumerate(parts)
-    )
-    return _Entry(re.compile(pattern), route)
-
-
-ENTRIES = tuple(_entry(route) for route in (*READING, *CHANGING))
 
 
 class Site:
@@ -78,27 +55,17 @@ class Site:
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
-        fitting = [(entry, found) for entry in ENTRIES if (found := entry.address.fullmatch(path))]
-        method = "GET" if request.method == "HEAD" else request.method
-        for entry, found in fitting:
-            if entry.method == method:
-                return await self._routed(request, entry.route, found.groupdict())
-        if fitting:
-            used = " and ".join(sorted({entry.method for entry, _ in fitting}))
-            return answers.refused(Refusal(405, "method_not_allowed", f"this takes {used}"))
-        return await self._other(request, path, method)
-
-    async def _other(self, request: Request, path: str, method: str) -> Response:
-        if method != "GET":
-            known = path in _OTHERS or not path.startswith("/api/")
-            wrong = Refusal(405, "method_not_allowed", "this can only be read")
-            return answers.refused(wrong if known else _NOWHERE)
+        found = addresses.find(request.method, path)
+        if found is not None:
+            return await self._routed(request, *found)
+        if request.method not in READS:
+            return answers.refused(_NOWHERE)
         match path:
-            case "/api/v1/openapi.json":
+            case addresses.DESCRIPTION:
                 return Response(self._document, media_type="application/json")
-            case "/api/v1/stream":
+            case addresses.STREAM:
                 return self._stream(request)
-            case "/metrics":
+            case addresses.METRICS:
                 await self._desk.watcher.catch_up()
                 return PlainTextResponse(await metrics.text(self._desk))
             case _ if path.startswith("/api/"):
@@ -149,9 +116,6 @@ class Site:
                     yield chunk
         finally:
             hub.listeners -= 1
-
-
-_OTHERS = frozenset({f"{BASE}/openapi.json", f"{BASE}/stream", "/metrics"})
 
 
 def _given(request: Request, takes: type[asked.Nothing], named: Mapping[str, str]) -> Any:
