@@ -23,7 +23,7 @@ from allstop.settings.schema import default_at, description_at, fixed_keys, kind
 
 SECTIONS = (
     "project agents loop verification workspace merge review room auto retry budget sprint"
-    " approvals limits prices sandbox server notify hooks store"
+    " approvals limits prices sandbox server notify traces hooks store"
 )
 
 DEFAULTS = {
@@ -131,6 +131,7 @@ DEFAULTS = {
         "behind_proxy": False,
     },
     "notify": {"sounds": True, "desktop": True, "urls": [], "private": False},
+    "traces": {"on": False, "endpoint": None, "content": False},
     "store": {"url": "sqlite"},
 }
 

@@ -14,6 +14,7 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
@@ -146,6 +147,7 @@ async def examine(house: House) -> list[Finding]:
         *_store(house),
         _sandbox(house, launcher),
         disk,
+        *_traces(house),
         *_agents(house),
         *(
             Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
@@ -217,6 +219,18 @@ def _disk(house: House) -> Finding:
         hint=hint,
         needed=not writable,
     )
+
+
+def _traces(house: House) -> list[Finding]:
+    """Only where somebody wants them."""
+    wishes = house.settings.traces
+    if not wishes.on:
+        return []
+    if not tracing.is_installed():
+        hint = tracing.MISSING.partition(": ")[2]
+        return [Finding(name="traces", ok=False, found="no OpenTelemetry", hint=hint, needed=False)]
+    found = "to where OTEL_… says" if wishes.endpoint is None else "to [traces] endpoint"
+    return [Finding(name="traces", ok=True, found=found, needed=False)]
 
 
 def _agents(house: House) -> list[Finding]:

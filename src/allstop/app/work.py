@@ -17,6 +17,7 @@ from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
 from allstop.app.secrets import DiscreetWords, Discretion
 from allstop.app.telling import telling
+from allstop.app.tracing import tracing
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -78,7 +79,11 @@ async def workshop(
     )
     try:
         crew.hire(agents)
-        async with telling(house, engine, name, note), engine.serving():
+        async with (
+            tracing(house, engine, note),
+            telling(house, engine, name, note),
+            engine.serving(),
+        ):
             yield Workshop(house, engine, launcher, crew)
     finally:
         if trees is not None:

@@ -211,6 +211,21 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_always,
     ),
     Sensitive(
+        key=("traces", "on"),
+        why="sends what happens here to another program",
+        needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("traces", "endpoint"),
+        why="sends traces to an address you didn't choose",
+        needs_trust=_differs,
+    ),
+    Sensitive(
+        key=("traces", "content"),
+        why="sends what people and agents say to another program",
+        needs_trust=_differs,
+    ),
+    Sensitive(
         key=("server", "host"),
         why="lets other machines reach the control room",
         needs_trust=_is_reachable,

@@ -21,6 +21,7 @@ from allstop.settings.model.host import (
     SandboxMode,
     Server,
     Store,
+    Traces,
 )
 from allstop.settings.model.limits import (
     Allowance,
@@ -93,6 +94,7 @@ __all__ = [
     "Table",
     "Target",
     "TargetKind",
+    "Traces",
     "Verification",
     "Window",
     "Workspace",
@@ -125,5 +127,6 @@ class Settings(Table, frozen=True, kw_only=True):
     sandbox: Annotated[Sandbox, Meta(description="What agents can see and reach.")] = Sandbox()
     server: Annotated[Server, Meta(description="The control room.")] = Server()
     notify: Annotated[Notify, Meta(description="How a person is called.")] = Notify()
+    traces: Annotated[Traces, Meta(description="OpenTelemetry.")] = Traces()
     hooks: Annotated[Hooks, Meta(description="Commands of yours, run on this machine.")] = Hooks()
     store: Annotated[Store, Meta(description="Where everything is kept.")] = Store()

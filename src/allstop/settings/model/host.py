@@ -1,4 +1,4 @@
-"""[approvals] [sandbox] [server] [notify] [hooks] [store]: what touches this machine."""
+"""[approvals] [sandbox] [server] [notify] [traces] [hooks] [store]: what touches this machine."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -95,6 +95,19 @@ class Notify(Table, frozen=True, kw_only=True):
     ] = ()
     private: Annotated[
         bool, Meta(description="Whether `urls` may lead to this machine or your own network.")
+    ] = False
+
+
+class Traces(Table, frozen=True, kw_only=True):
+    on: Annotated[
+        bool, Meta(description="Send spans of what happens to OpenTelemetry; needs allstop[otel].")
+    ] = False
+    endpoint: Annotated[
+        Text | None,
+        Meta(description="Where to, as http://127.0.0.1:4318; else what OTEL_… variables say."),
+    ] = None
+    content: Annotated[
+        bool, Meta(description="Send what people and agents say, too, not only names and numbers.")
     ] = False
 
 

@@ -1,0 +1,12 @@
+"""Traces for OpenTelemetry: an extra; `otlp` is loaded only where it is switched on."""
+
+import importlib.util
+from contextlib import suppress
+
+MISSING = 'traces need OpenTelemetry: pip install "allstop[otel]"'
+
+
+def is_installed() -> bool:
+    with suppress(ModuleNotFoundError):
+        return importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    return False
