@@ -130,7 +130,14 @@ DEFAULTS = {
         "tls_key": None,
         "behind_proxy": False,
     },
-    "notify": {"sounds": True, "desktop": True, "urls": [], "private": False},
+    "notify": {
+        "sounds": True,
+        "desktop": True,
+        "urls": [],
+        "private": False,
+        "quiet": None,
+        "zone": None,
+    },
     "traces": {"on": False, "endpoint": None, "content": False},
     "store": {"url": "sqlite"},
 }

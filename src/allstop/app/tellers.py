@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import anyio
 from msgspec import Struct
 
 from allstop.adapters.telling import Bell, Service, Webhook, deliver, find_desktop
 from allstop.adapters.telling.services import MISSING, is_installed
+from allstop.core import quiet
 from allstop.core.alerts import Alert, Level
 from allstop.core.ids import HELM
+from allstop.core.quiet import Quiet
 from allstop.ports import Teller
 
 if TYPE_CHECKING:
@@ -32,6 +35,14 @@ def tellers(house: House) -> list[Teller]:
         kind = Webhook if url.lower().startswith(("http://", "https://")) else Service
         found.append(kind(url, private=notify.private))
     return found
+
+
+def quiet_hours(house: House) -> Quiet | None:
+    """As the settings have them now."""
+    notify = house.settings.notify
+    if notify.quiet is None:
+        return None
+    return quiet.read(notify.quiet, ZoneInfo(notify.zone) if notify.zone else None)
 
 
 def notes(house: House) -> list[str]:

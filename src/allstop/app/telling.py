@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from allstop.adapters.telling import Post
-from allstop.app.tellers import tellers
+from allstop.app.tellers import quiet_hours, tellers
 from allstop.core import alerts
 from allstop.core.alerts import Alert, Scene, Told
 from allstop.core.events import Closed, Halted
@@ -37,7 +37,9 @@ async def telling(
         yield
         return
     log = house.folder / "logs" / "notify.log"
-    async with Post(found, log, clock=house.clock, show=show) as post:
+    async with Post(
+        found, log, clock=house.clock, show=show, quiet=lambda: quiet_hours(house)
+    ) as post:
         watch = _Watch(house, engine, name, post, show)
         await watch.begin()
         engine.view(watch.live)

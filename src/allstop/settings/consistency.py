@@ -119,6 +119,20 @@ def _is_time(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"([01]?\d|2[0-3]):[0-5]\d", value))
 
 
+def _zone(document: Document) -> Iterator[Fault]:
+    zone = value_at(document, ("notify", "zone"))
+    if not isinstance(zone, str):
+        return
+    from zoneinfo import ZoneInfo  # only where it is wanted: it takes its time to load
+
+    try:
+        ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        hint = "such as Europe/Berlin; without it the machine's own counts"
+        message = f"there is no time zone {shown(zone)}"
+        yield Fault(path=("notify", "zone"), message=message, hint=hint)
+
+
 def _approval_rules(document: Document) -> Iterator[Fault]:
     if value_at(document, ("approvals", "rules")):
         from allstop.settings.approving import rule_faults
@@ -157,4 +171,5 @@ _RULES: tuple[Callable[[Document], Iterator[Fault]], ...] = (
     _sprint_target,
     _approval_rules,
     _patterns,
+    _zone,
 )

@@ -118,3 +118,8 @@ function ofPhase(before: string, now: string): Tiding[] {
 export function isNotified({ occasion }: Tiding): boolean {
   return occasion !== 'paused' && occasion !== 'resumed'
 }
+
+/** In quiet hours only this is told: work stands still until somebody comes. */
+export function isUrgent({ occasion }: Tiding): boolean {
+  return occasion === 'needs_you'
+}

@@ -2,7 +2,8 @@
 
 import { get } from '../lib/api'
 import type { Role } from '../lib/picking'
-import { isNotified, type Tiding } from '../lib/tidings'
+import { isQuiet } from '../lib/quiet'
+import { isNotified, isUrgent, type Tiding } from '../lib/tidings'
 import { play } from '../lib/tones'
 import type { SettingList } from '../lib/wire'
 import { notices } from './notices.svelte'
@@ -19,8 +20,8 @@ class Alerting {
   sounds = $state(kept(SOUNDS))
   desktop = $state(kept(DESKTOP) && permission() === 'granted')
   isMuted = $state(kept(MUTED))
-  /** What allstop.toml says of both. */
-  settings = $state.raw({ sounds: true, desktop: true })
+  /** What allstop.toml says of both, and when. */
+  settings = $state.raw({ sounds: true, desktop: true, quiet: '', zone: '' })
   permission = $state(permission())
 
   #audio: AudioContext | undefined
@@ -32,8 +33,13 @@ class Alerting {
 
   async load(): Promise<void> {
     const { settings } = await get<SettingList>('/settings')
-    const says = (key: string) => settings.find((row) => row.key === key)?.value !== false
-    this.settings = { sounds: says('notify.sounds'), desktop: says('notify.desktop') }
+    const value = (key: string) => settings.find((row) => row.key === `notify.${key}`)?.value
+    this.settings = {
+      sounds: value('sounds') !== false,
+      desktop: value('desktop') !== false,
+      quiet: String(value('quiet') ?? ''),
+      zone: String(value('zone') ?? ''),
+    }
   }
 
   begin(): () => void {
@@ -81,7 +87,9 @@ class Alerting {
     this.isMuted = keep(MUTED, on)
   }
 
-  tell(tidings: readonly Tiding[]): void {
+  tell(all: readonly Tiding[]): void {
+    const { quiet, zone } = this.settings
+    const tidings = quiet && isQuiet(quiet, zone, new Date()) ? all.filter(isUrgent) : all
     if (!tidings.length || this.isMuted || !this.#role.tells) return
     if (this.sounds && this.settings.sounds && this.#audio?.state === 'running')
       play(this.#audio, tidings[0]!.occasion)

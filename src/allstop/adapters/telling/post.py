@@ -16,8 +16,10 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from allstop.core import pacing
+from allstop.core import quiet as hours
 from allstop.core.alerts import Alert
 from allstop.core.pacing import Pace
+from allstop.core.quiet import Quiet
 from allstop.ports import Clock, Teller
 
 PATIENCE_S = 5.0
@@ -25,6 +27,7 @@ GRACE_S = 5.0
 """How long deliveries have at the end of all things."""
 
 MOST_WAITING = 50
+LOOK_AGAIN_S = 600.0
 
 
 async def deliver(teller: Teller, alert: Alert) -> str:
@@ -47,11 +50,14 @@ class Post:
         *,
         clock: Clock,
         show: Callable[[str], None] = lambda line: None,
+        quiet: Callable[[], Quiet | None] = lambda: None,
     ) -> None:
         self._tellers = tellers
         self._log = log
         self._clock = clock
         self._show = show
+        self._quiet = quiet
+        self._kept: list[Alert] = []  # until it is no longer quiet
         self._pace = Pace()
         self._failed: set[tuple[str, str]] = set()
         self._stack = AsyncExitStack()
@@ -86,12 +92,24 @@ class Post:
         await self._stack.aclose()  # what the block raises is not ours
 
     def tell(self, alert: Alert) -> None:
+        if hours.waits(self._quiet(), alert, self._clock.now()):
+            self._kept.append(alert)
+            if len(self._kept) == 1:
+                self._group.start_soon(self._tell_kept_later)
+            return
         had_left_out = bool(self._pace.left_out)
         self._pace, admitted = pacing.admit(self._pace, alert, self._clock.now())
         if admitted:
             self._send(alert)
         elif not had_left_out:
             self._group.start_soon(self._tell_rest_later)
+
+    async def _tell_kept_later(self) -> None:
+        """The hours may be others by then, and a machine may have slept meanwhile."""
+        while (quiet := self._quiet()) and (left_s := hours.left_s(quiet, self._clock.now())):  # noqa: ASYNC110 - time passes
+            await anyio.sleep(min(left_s, LOOK_AGAIN_S))
+        kept, self._kept = self._kept, []
+        self.tell(hours.summed_up(kept, self._clock.now()))
 
     async def _tell_rest_later(self) -> None:
         await anyio.sleep(pacing.due_s(self._pace, self._clock.now()))

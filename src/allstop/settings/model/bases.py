@@ -62,6 +62,19 @@ WebAddress = Annotated[
 StoreAddress = Annotated[
     str, expecting('"sqlite" or "postgresql://…"', r"^(?:sqlite|postgres(?:ql)?://\S+)$(?!\n)")
 ]
+Hours = Annotated[
+    str,
+    expecting(
+        "two times of the day, as 22:00-07:00",
+        r"^(?:[01]?\d|2[0-3]):[0-5]\d-(?:[01]?\d|2[0-3]):[0-5]\d$(?!\n)",
+    ),
+]
+ZoneName = Annotated[
+    str,
+    expecting(
+        "the name of a time zone, as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"
+    ),
+]
 InsidePath = Annotated[
     str,
     expecting(

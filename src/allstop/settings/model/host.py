@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from allstop.settings.model.bases import Entry, StoreAddress, Table, Text
+from allstop.settings.model.bases import Entry, Hours, StoreAddress, Table, Text, ZoneName
 
 Words = Text | tuple[Text, ...]
 
@@ -96,6 +96,14 @@ class Notify(Table, frozen=True, kw_only=True):
     private: Annotated[
         bool, Meta(description="Whether `urls` may lead to this machine or your own network.")
     ] = False
+    quiet: Annotated[
+        Hours | None,
+        Meta(description="Hours in which only what needs you is told, as 22:00-07:00."),
+    ] = None
+    zone: Annotated[
+        ZoneName | None,
+        Meta(description="The time zone of `quiet`, as Europe/Berlin; else this machine's."),
+    ] = None
 
 
 class Traces(Table, frozen=True, kw_only=True):
