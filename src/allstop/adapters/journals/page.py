@@ -67,7 +67,8 @@ class Page:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._db = ledger.db
-        self._events: list[tuple[int, int, int, bytes]] = []
+        self._events: list[tuple[int, int, int, bytearray]] = []
+        self.first = ledger.pos + 1  # the place among all events at which it begins
         self.written: dict[RunId, int] = {}  # up to which number, of whom
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
@@ -81,18 +82,21 @@ class Page:
             return StaleError(expect.run)
         return None
 
-    def add(self, run: RunId, event: Event, encoded: bytes) -> int:
-        """Its place among all events."""
+    def add(self, run: RunId, event: Event, encoded: bytearray) -> None:
         ledger = self._ledger
         row = ledger.rows[run]
-        row.id = row.id or self._add_run(run, event)
-        row.seq += 1
-        ledger.pos += 1
-        self._events.append((ledger.pos, row.id, row.seq, encoded))
-        self.written[run] = row.seq
+        if not row.id:
+            row.id = self._add_run(run, event)
+        row.seq = self.written[run] = seq = row.seq + 1
+        ledger.pos = pos = ledger.pos + 1
+        self._events.append((pos, row.id, seq, encoded))
         if isinstance(event, Closed):
             self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
-        return ledger.pos
+
+    @property
+    def last(self) -> int:
+        """The place among all events at which it ends."""
+        return self.first + len(self._events) - 1
 
     def write(self) -> None:
         self._db.executemany("insert into events values (?, ?, ?, ?)", self._events)

@@ -46,20 +46,20 @@ BUSY_TRIES = 125  # each also blocks for as long inside SQLite
 _encode = msgspec.json.Encoder().encode
 
 
-class _Job:
+class _Job(msgspec.Struct, eq=False):
     """One append on its way to the disk."""
 
-    __slots__ = ("encoded", "entries", "error", "expect", "is_done", "write")
+    entries: Sequence[Entry]
+    encoded: list[bytearray]
+    expect: Cursor | None = None
+    write: WriteId | None = None
+    error: Exception | None = None
+    is_done: bool = False
 
-    def __init__(
-        self, entries: Sequence[Entry], expect: Cursor | None, write: WriteId | None
-    ) -> None:
-        self.entries = entries
-        self.encoded = [_encode(entry.event) for entry in entries]  # its own trouble if it can't
-        self.expect = expect
-        self.write = write
-        self.error: Exception | None = None
-        self.is_done = False
+
+def _encoded(entries: Sequence[Entry]) -> list[bytearray]:
+    """As SQLite takes them: for bytes, Python would look for an adapter every time."""
+    return [bytearray(_encode(entry.event)) for entry in entries]
 
 
 class SqliteJournal(SqliteRecords):
@@ -104,7 +104,8 @@ class SqliteJournal(SqliteRecords):
         # for every turn that would cost a twentieth of it; what is expected guards those
         if expect is None or self._has_held_back:
             await anyio.lowlevel.checkpoint_if_cancelled()
-        job = _Job(self._cleaned(entries), expect, write)
+        entries = self._cleaned(entries)
+        job = _Job(entries, _encoded(entries), expect, write)  # its own trouble if it can't be
         self._queue.append(job)
         while not job.is_done:
             if not self._leading:
@@ -118,12 +119,12 @@ class SqliteJournal(SqliteRecords):
         if job.error is not None:
             raise job.error
 
-    def _cleaned(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def _cleaned(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Nothing is in the way of a stop: on the helm there are no words of others."""
         clean = self._clean
         if clean is None:
             return entries
-        return [e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries]
+        return tuple([e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries])
 
     async def _lead(self) -> None:
         """Commit everything that waits, and wake those who do."""
@@ -213,6 +214,8 @@ class SqliteJournal(SqliteRecords):
                 raise
             self._without_room(batch)
             return True
+        if page.first == self._told_pos + 1:
+            self._told_pos = page.last
         self._tell(page.written)
         if not self._has_reserve:
             self._keep_reserve()
@@ -223,7 +226,6 @@ class SqliteJournal(SqliteRecords):
         with suppress(sqlite3.Error):
             self._db.execute("rollback")
         self._ledger.forget()
-        self._told_pos = min(self._told_pos, self._last_pos())
         self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
 
     def _without_room(self, batch: list[_Job]) -> None:
@@ -249,9 +251,7 @@ class SqliteJournal(SqliteRecords):
         if job.write is not None:
             self._db.execute("insert into writes values (?)", (job.write,))
         for entry, encoded in zip(job.entries, job.encoded, strict=True):
-            pos = page.add(entry.run, entry.event, encoded)
-            if pos == self._told_pos + 1:
-                self._told_pos = pos
+            page.add(entry.run, entry.event, encoded)
 
     def _is_written(self, write: WriteId) -> bool:
         sql = "select 1 from writes where id = ?"
@@ -270,7 +270,8 @@ class SqliteJournal(SqliteRecords):
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
         if self._helm.hold is not Hold.STOPPED:
-            self._write(page, _Job((Entry(HELM, self._stop()),), None, None))
+            entries = (Entry(HELM, self._stop()),)
+            self._write(page, _Job(entries, _encoded(entries)))
 
     def _stop(self) -> Event:
         """With the words that are in the file, if they can be made fit to be kept."""
