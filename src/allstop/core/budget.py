@@ -81,12 +81,15 @@ def refuse(name: str, account: Account, amount: Amount) -> Refusal | None:
 
 
 def reserve(account: Account, amount: Amount) -> Account:
-    return Account(cap=account.cap, spent=account.spent, reserved=account.reserved.plus(amount))
+    before = account.reserved
+    reserved = amount if before is NOTHING else before.plus(amount)
+    return Account(cap=account.cap, spent=account.spent, reserved=reserved)
 
 
 def settle(account: Account, reserved: Amount, spent: Amount) -> Account:
+    before = account.reserved
     return Account(
         cap=account.cap,
         spent=account.spent.plus(spent),
-        reserved=account.reserved.minus(reserved),
+        reserved=NOTHING if before is reserved else before.minus(reserved),
     )

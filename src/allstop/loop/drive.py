@@ -117,7 +117,8 @@ class Drive(Generic[S]):
 
     def hear(self, seq: int) -> bool:
         """Somebody wrote; true when it was somebody else."""
-        self._heard = max(self._heard, seq)
+        if seq > self._heard:
+            self._heard = seq
         return not self._writing and seq > self._seq
 
     def call(self) -> None:
@@ -172,10 +173,12 @@ class Drive(Generic[S]):
         """Write what came back together with what comes next."""
         deck = self._deck
         while True:
-            is_limited = deck.days.is_limited(deck.clock.now(), deck.bridge.helm)
+            now = deck.clock.now()
+            is_limited = deck.days.is_limited(now, deck.bridge.helm)
             if is_limited:
-                await deck.days.catch_up(deck.clock.now())
-            step = self._next_step(result)
+                await deck.days.catch_up(now)
+                now = deck.clock.now()
+            step = self._next_step(result, now)
             try:
                 await self._write(step, deck.days.place if is_limited else None)
             except StaleError:
@@ -184,6 +187,8 @@ class Drive(Generic[S]):
                 continue
             result = None
             match step.then:
+                case TakeTurn() as turn:  # first, for it is what there is to do nearly always
+                    return turn
                 case Again():
                     pass
                 case Parked(for_room=True) if step.entries:
@@ -195,9 +200,9 @@ class Drive(Generic[S]):
                 case then:
                     return then
 
-    def _next_step(self, result: Result | None) -> Step[S]:
+    def _next_step(self, result: Result | None, now: datetime) -> Step[S]:
         deck = self._deck
-        page = self._page(result)
+        page = self._page(result, now)
         self._funds.hold_to(self.state.limits, self.state.tally)
         helm = deck.bridge.helm
         if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
@@ -210,9 +215,8 @@ class Drive(Generic[S]):
             return page.step(Queue())
         return self._funds.begin(page, move, self.state.tally)
 
-    def _page(self, result: Result | None) -> Page[S]:
+    def _page(self, result: Result | None, now: datetime) -> Page[S]:
         """The run as it is once `result` has been written."""
-        now = self._deck.clock.now()
         page = Page(self.run, self._pilot, self.state, (), now)
         if result is None:
             return page
@@ -257,7 +261,8 @@ class Drive(Generic[S]):
         if self.state.open_move is not None:
             self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
-            page = self._page(unfinished(self.state.open_move, FailureKind.INTERRUPTED))
+            interrupted = unfinished(self.state.open_move, FailureKind.INTERRUPTED)
+            page = self._page(interrupted, self._deck.clock.now())
             try:
                 await self._write(page.step(Again()))
             except StaleError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from allstop.core.approvals import Answer, Ask
 from allstop.core.moves import Item
 from allstop.loop.patience import Patience
 from allstop.ports import Live, Watch
 
 
-class Heard:
-    def __init__(self, watch: Watch, patience: Patience) -> None:
-        self._watch = watch
-        self.patience = patience
+class Heard(Struct):
+    _watch: Watch
+    patience: Patience
 
     def live(self, live: Live) -> None:
         self.patience.touch()

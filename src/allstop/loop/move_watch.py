@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
+from msgspec import Struct
+
 from allstop.core.approvals import Answer, Ask
 from allstop.core.events import Event, Reached, ThreadOpened
 from allstop.core.ids import MoveId
@@ -30,14 +32,13 @@ class Words(Protocol):
     def end(self) -> str: ...
 
 
-class MoveWatch:
+class MoveWatch(Struct):
     """Lets an agent speak to the drive about one move only."""
 
-    def __init__(self, drive: Listener, move_id: MoveId, words: Callable[[], Words] | None) -> None:
-        self._drive = drive
-        self._move_id = move_id
-        self._new_words = words
-        self._words: dict[str, Words] = {}  # by kind
+    _drive: Listener
+    _move_id: MoveId
+    _new_words: Callable[[], Words] | None
+    _words: dict[str, Words] = {}  # by kind
 
     def live(self, live: Live) -> None:
         if self._new_words is None:

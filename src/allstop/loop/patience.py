@@ -9,49 +9,32 @@ from contextlib import contextmanager
 from itertools import count
 
 import anyio
+from msgspec import Struct
 
 LITTER = 1000
 """Entries that no longer matter, at which they are swept up."""
 
 
-class Patience:
+class Patience(Struct, eq=False):
     """Two deadlines around a piece of work: for the whole of it, and since the last sign of life.
 
     What is inside its `scope` is cut off when one of them passes.
     """
 
-    __slots__ = (
-        "_counts",
-        "_heard_at",
-        "_held_at",
-        "_held_s",
-        "_holds",
-        "_idle_s",
-        "_keeper",
-        "_left_s",
-        "_part",
-        "_since",
-        "deadline",
-        "noted",
-        "scope",
-        "was_cut",
-    )
-
-    def __init__(
-        self, keeper: Timekeeper, most_s: float, idle_s: float, scope: anyio.CancelScope
-    ) -> None:
-        self._keeper = keeper
-        self._left_s = most_s
-        self._idle_s = idle_s
-        self._since = self._heard_at = 0.0
-        self._counts = False  # whether the clocks run, or ran before they were held
-        self._holds = 0
-        self._held_at = self._held_s = 0.0
-        self._part: Patience | None = None  # held together with this
-        self.scope = scope
-        self.was_cut = False
-        self.deadline = math.inf
-        self.noted = math.inf  # the deadline that the timekeeper knows of
+    _keeper: Timekeeper
+    _left_s: float
+    _idle_s: float
+    scope: anyio.CancelScope
+    was_cut: bool = False
+    deadline: float = math.inf
+    noted: float = math.inf  # the deadline that the timekeeper knows of
+    _since: float = 0.0
+    _heard_at: float = 0.0
+    _counts: bool = False  # whether the clocks run, or ran before they were held
+    _holds: int = 0
+    _held_at: float = 0.0
+    _held_s: float = 0.0
+    _part: Patience | None = None  # held together with this
 
     @property
     def ran_out(self) -> bool:
