@@ -59,6 +59,9 @@ class Grip(IntEnum):
     HARD = 2
 
 
+HARD = Grip.HARD
+
+
 class Verdict(NamedTuple):
     grip: Grip
     reason: str = ""

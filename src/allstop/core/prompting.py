@@ -16,6 +16,9 @@ class Lifetime(StrEnum):
     HOUR = "1h"
 
 
+FORGOTTEN, MINUTES = Lifetime.NONE, Lifetime.MINUTES
+
+
 class Part(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A block of a talk as a model is shown it."""
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core.approvals import Answer, Ask, Leave
-from allstop.core.brakes import AtLimit, Grip, Limits, Tally, Verdict
+from allstop.core.brakes import HARD, AtLimit, Limits, Tally, Verdict
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.events import (
     Asked,
@@ -27,7 +27,7 @@ from allstop.core.events import (
     ThreadOpened,
     Waited,
 )
-from allstop.core.helm import Helm, Hold, held
+from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, held
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
     Charged,
@@ -109,7 +109,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     pilot: S
     limits: Limits
     tally: Tally = Tally()
-    hold: Hold = Hold.NONE
+    hold: Hold = RUNNING
     stops: int = 0
     aborting: bool = False
     closed: Closed | None = None
@@ -163,23 +163,23 @@ def fold_on(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> Run
 
 def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_EASE) -> Move:
     """The next move: Allstop first, then the run's own state, its limits, and last the pilot."""
-    if helm.hold is not Hold.NONE:
-        return Wait(reason="allstop" if helm.hold is Hold.STOPPED else f"all {helm.hold}")
+    if helm.hold is not RUNNING:
+        return Wait(reason="allstop" if helm.hold is STOPPED else f"all {helm.hold}")
     if state.closed is not None:
         return Wait(reason="closed")
     if state.aborting:
         return Finish(outcome=Outcome.ABORTED)
-    if state.hold is not Hold.NONE:
+    if state.hold is not RUNNING:
         return Wait(reason=state.hold.value)
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    if verdict.grip is Grip.HARD:
+    if verdict.grip is HARD:
         return _braked(state.limits, verdict)
     if state.broke and not pilot.ends_when_stopped:  # where a limit ends the talk, not the room
-        return _braked(state.limits, Verdict(Grip.HARD, state.broke))
+        return _braked(state.limits, Verdict(HARD, state.broke))
     move = pilot.next_move(state.pilot, Brief(now, verdict.reason))
     if isinstance(move, TakeTurn) and (most := move.most_tokens) is not None:
         verdict = brakes.room_for(state.limits, state.tally, most)
-        if verdict.grip is Grip.HARD:
+        if verdict.grip is HARD:
             return _braked(state.limits, verdict)
     return move
 
@@ -218,12 +218,13 @@ def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:
 
 def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> bool:
     """Whether what it does ends with an Allstop: one in force, or one since `seen` stops."""
-    since = state.helm_stops if helm.hold is Hold.STOPPED else max(seen, state.helm_stops)
-    return pilot.ends_when_stopped and since < helm.stops and state.closed is None
+    if state.helm_stops >= helm.stops or not pilot.ends_when_stopped or state.closed is not None:
+        return False
+    return helm.hold is STOPPED or seen < helm.stops
 
 
 def is_frozen(state: RunState[S], helm: Helm) -> bool:
-    return state.hold is Hold.FROZEN or helm.hold is Hold.FROZEN
+    return state.hold is FROZEN or helm.hold is FROZEN
 
 
 def _braked(limits: Limits, verdict: Verdict) -> Move:
@@ -234,11 +235,11 @@ def _braked(limits: Limits, verdict: Verdict) -> Move:
 
 def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:  # noqa: C901 - a case for each kind
     match event:
-        case MoveStarted(id=move_id, move=move, at=at):
+        case MoveStarted():
             opened = OpenMove(
-                id=move_id,
-                move=move,
-                started_at=at,
+                id=event.id,
+                move=event.move,
+                started_at=event.at,
                 stops=state.stops,
                 cost_microusd=event.cost_microusd,
             )
@@ -311,11 +312,11 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
         case Raise(limits=limits):
             return replace(state, limits=limits, broke="")
         case Resume():
-            return replace(state, hold=Hold.NONE, broke="")
+            return replace(state, hold=RUNNING, broke="")
         case Abort():
             return replace(state, aborting=True)
         case Allstop():
-            return replace(state, hold=Hold.STOPPED, stops=state.stops + 1)
+            return replace(state, hold=STOPPED, stops=state.stops + 1)
         case Interrupt():
             return replace(state, stops=state.stops + 1)
         case command:

@@ -26,6 +26,9 @@ class TalkMode(StrEnum):
     AUTOPILOT = "autopilot"  # until somebody says stop
 
 
+AUTOPILOT = TalkMode.AUTOPILOT
+
+
 class Ending(StrEnum):
     """Why a session is over."""
 
@@ -122,7 +125,7 @@ def goal_part(goal: str) -> str:
 
 
 def round_part(mode: TalkMode, number: int, most: int | None) -> str:
-    if mode is TalkMode.AUTOPILOT or most is None:
+    if mode is AUTOPILOT or most is None:
         return f"Round: {number} (Autopilot)"
     return f"Round {number} of {most}"
 

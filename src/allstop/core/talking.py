@@ -14,6 +14,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import Usage
 from allstop.core.prompting import Part
 from allstop.core.talk import (
+    AUTOPILOT,
     CANCELED,
     RUNNING,
     STOPPED,
@@ -107,13 +108,10 @@ def refusal(spec: SessionSpec) -> str:
 
 def rounds(spec: SessionSpec) -> int | None:
     """After how many it ends by itself."""
-    match spec.mode:
-        case TalkMode.SINGLE:
-            return 2  # the answer, and one handoff from it
-        case TalkMode.COLLABORATE:
-            return spec.max_rounds
-        case TalkMode.AUTOPILOT:
-            return None
+    if spec.mode is AUTOPILOT:
+        return None
+    is_single = spec.mode is TalkMode.SINGLE
+    return 2 if is_single else spec.max_rounds  # the answer, and one handoff from it
 
 
 def addressed(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
@@ -144,8 +142,13 @@ def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -
 
 
 def _is_plausible(usage: Usage) -> bool:
-    numbers = (usage.input, usage.output, usage.cached, usage.cost_microusd)
-    return usage.tokens > 0 and min(numbers) >= 0 and max(numbers) <= MOST_TOKENS
+    return (
+        usage.tokens > 0
+        and 0 <= usage.input <= MOST_TOKENS
+        and 0 <= usage.output <= MOST_TOKENS
+        and 0 <= usage.cached <= MOST_TOKENS
+        and 0 <= usage.cost_microusd <= MOST_TOKENS
+    )
 
 
 def spoke(
@@ -185,7 +188,7 @@ def _warning(text: str) -> Notice:
 
 def _is_reminded(before: Session, after: Session) -> bool:
     guards = after.spec.guards
-    if after.spec.mode is not TalkMode.AUTOPILOT:
+    if after.spec.mode is not AUTOPILOT:
         return False
     return _passed(before.turns, after.turns, guards.soft_turns) or _passed(
         before.tokens, after.tokens, guards.soft_tokens
@@ -212,7 +215,7 @@ def lost(session: Session, used: Usage, took_s: float) -> Session:
 
 
 def final_ends(spec: SessionSpec) -> bool:
-    return spec.mode is not TalkMode.AUTOPILOT or spec.respect_final
+    return spec.mode is not AUTOPILOT or spec.respect_final
 
 
 def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName | None, str]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.prompting import DIGEST_CHARS, Lifetime, Part, part
+from allstop.core.prompting import DIGEST_CHARS, FORGOTTEN, MINUTES, Lifetime, Part, part
 
 CHARS_A_TOKEN = 4.0
 """The first guess; what providers report corrects it."""
@@ -36,6 +36,9 @@ GAP_SHARE = 0.3
 class Policy(StrEnum):
     ELASTIC = "elastic"
     STRICT = "strict"
+
+
+STRICT = Policy.STRICT
 
 
 class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -61,7 +64,7 @@ def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> W
     if length > (most_chars := int(spec.tokens * chars_a_token)):
         item = part(shortened(item.text, most_chars))
         length = len(item.text)
-    if spec.policy is Policy.STRICT:
+    if spec.policy is STRICT:
         most_items, most_tokens = spec.items, spec.tokens
     else:
         most_items = max(spec.items, spec.items_max)
@@ -131,12 +134,12 @@ FORGETFUL = Memory(least=0, write=1.0, read=1.0, write_hour=None)
 def lifetime(memory: Memory, gap_s: float | None) -> Lifetime:
     """For how long it must be remembered, by the time between two calls of the same agent."""
     if memory.read >= 1.0:
-        return Lifetime.NONE
+        return FORGOTTEN
     if gap_s is None or gap_s < memory.minutes * 60 * NEARLY:
-        return Lifetime.MINUTES
+        return MINUTES
     if memory.write_hour is not None and gap_s < HOUR_S * NEARLY:
         return Lifetime.HOUR
-    return Lifetime.NONE
+    return FORGOTTEN
 
 
 @lru_cache(maxsize=64)  # it is asked for when a turn is chosen, and again when it has begun
@@ -148,9 +151,9 @@ def is_worth(
     `front` is what comes before the items, `item` their mean length, both in tokens; `step` is how
     many items come between two calls of this agent.
     """
-    if kept is Lifetime.NONE:
+    if kept is FORGOTTEN:
         return False
-    write = memory.write if kept is Lifetime.MINUTES else (memory.write_hour or memory.write)
+    write = memory.write if kept is MINUTES else (memory.write_hour or memory.write)
     most = max(spec.items, min(spec.items_max, spec.tokens_max / max(item, 1.0)))
     cost, calls, count = 0.0, 0, float(spec.items)
     seen = front if front >= memory.least else 0.0  # the system's own part outlives a cut

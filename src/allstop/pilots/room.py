@@ -17,6 +17,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
 from allstop.core.plain import one_line
 from allstop.core.prompting import (
+    FORGOTTEN,
     Lifetime,
     Part,
     Prompt,
@@ -72,12 +73,12 @@ class RoomPilot:
         if state.news:
             state = replace(state, news=())
         match event:
-            case MoveStarted(move=TakeTurn(agent=agent, prompt=prompt), at=at):
-                return _called(state, agent, prompt.chars, at)
-            case MoveEnded(result=TurnDone() as turn, at=at, held_s=held_s):
-                return _spoke(_held(state, held_s), turn, at)
-            case MoveEnded(result=Failed() as failed, at=at, held_s=held_s):
-                return _failed(_held(state, held_s), failed, at)
+            case MoveStarted(move=TakeTurn() as begun):
+                return _called(state, begun.agent, begun.prompt.chars, event.at)
+            case MoveEnded(result=TurnDone() as done):
+                return _spoke(_held(state, event.held_s), done, event.at)
+            case MoveEnded(result=Failed() as failed):
+                return _failed(_held(state, event.held_s), failed, event.at)
             case Commanded(command=Say(text=text)):
                 return _said(state, text)
             case Commanded(command=StartSession() as start, at=at):
@@ -136,7 +137,7 @@ def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
 
 def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) -> tuple[Part, ...]:
     """With marks up to where the front will be the same next time, if it is to be remembered."""
-    if lifetime is Lifetime.NONE:
+    if lifetime is FORGOTTEN:
         return (goal, *said, notes)
     goal = replace(goal, keep=True)
     if not said:
@@ -155,8 +156,8 @@ def _pace(
     kept = windows.lifetime(memory, pace.gap_s)
     if pace.cuts == session.window.cuts:
         if not pace.is_elastic:
-            return pace, Lifetime.NONE
-        if kept is not Lifetime.NONE:
+            return pace, FORGOTTEN
+        if kept is not FORGOTTEN:
             return pace, kept
     spec = session.spec
     count = len(session.window.parts)
@@ -171,7 +172,7 @@ def _pace(
         step=max(2.0, float(len(spec.seats))),
     )
     pace = replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
-    return pace, kept if is_elastic else Lifetime.NONE
+    return pace, kept if is_elastic else FORGOTTEN
 
 
 TYPICAL_CHARS = 600
