@@ -136,10 +136,7 @@ def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
 
 
 def evolve(pilot: Pilot[S], state: RunState[S], event: Event) -> RunState[S]:
-    state = _evolve_common(state, event)
-    before = state.pilot
-    after = pilot.evolve(before, event)
-    return state if after is before else replace(state, pilot=after)
+    return _evolved(state, event, pilot.evolve(state.pilot, event))
 
 
 def fold(pilot: Pilot[S], events: Iterable[Event]) -> RunState[S]:
@@ -154,7 +151,7 @@ def fold_on(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> Run
         known = list(events)
         after = pilot.evolve_all(state.pilot, known)
         for event in known:
-            state = _evolve_common(state, event)
+            state = _evolved(state, event, state.pilot)
         return replace(state, pilot=after)
     for event in events:
         state = evolve(pilot, state, event)
@@ -233,21 +230,33 @@ def _braked(limits: Limits, verdict: Verdict) -> Move:
     return Finish(outcome=Outcome.BRAKED, note=verdict.reason)
 
 
-def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:  # noqa: C901 - a case for each kind
+def _evolved(state: RunState[S], event: Event, pilot: S) -> RunState[S]:
+    """With the pilot's state after the event, in one copy for what every turn writes."""
     match event:
         case MoveStarted():
-            opened = OpenMove(
-                id=event.id,
-                move=event.move,
-                started_at=event.at,
-                stops=state.stops,
-                cost_microusd=event.cost_microusd,
-            )
-            return replace(
-                state, open_move=opened, moves=state.moves + 1, waits="", short_until=None
-            )
+            return _move_started(state, event, pilot)
         case MoveEnded():
-            return _move_ended(state, event)
+            return _move_ended(state, event, pilot)
+        case _:
+            after = _evolved_otherwise(state, event)
+            return after if after.pilot is pilot else replace(after, pilot=pilot)
+
+
+def _move_started(state: RunState[S], event: MoveStarted, pilot: S) -> RunState[S]:
+    opened = OpenMove(
+        id=event.id,
+        move=event.move,
+        started_at=event.at,
+        stops=state.stops,
+        cost_microusd=event.cost_microusd,
+    )
+    return replace(
+        state, pilot=pilot, open_move=opened, moves=state.moves + 1, waits="", short_until=None
+    )
+
+
+def _evolved_otherwise(state: RunState[S], event: Event) -> RunState[S]:
+    match event:
         case Noted(at=at) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, seen_at=at))
         case ThreadOpened(thread=thread) if state.open_move is not None:
@@ -272,7 +281,7 @@ def _evolve_common(state: RunState[S], event: Event) -> RunState[S]:  # noqa: C9
             return state
 
 
-def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
+def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
     move, result = state.open_move, event.result
     took_s = 0.0 if move is None else brakes.seconds_in(_ended_at(move, event) - move.started_at)
     usage = result.usage if isinstance(result, Charged) else UNUSED
@@ -289,7 +298,14 @@ def _move_ended(state: RunState[S], event: MoveEnded) -> RunState[S]:
     if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:
         broke = result.message
     return replace(
-        state, open_move=None, tally=tally, asks={}, asked_at={}, permits={}, broke=broke
+        state,
+        pilot=pilot,
+        open_move=None,
+        tally=tally,
+        asks={},
+        asked_at={},
+        permits={},
+        broke=broke,
     )
 
 
