@@ -1,5 +1,6 @@
 """A small world in memory: agents that follow a list, no processes, time that jumps."""
 
+import math
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -118,6 +119,9 @@ class PaperWorkspaces:
         self.tips = {}
         self.landed = []
         self.trouble = {}
+        self.look_every_s = math.inf
+        self.short = ""
+        self.grown = {}  # why, by workspace
 
     async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         if self.trouble.get("open"):
@@ -127,6 +131,12 @@ class PaperWorkspaces:
 
     def place(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
+
+    def shortage(self):
+        return self.short
+
+    async def outgrown(self, workspace):
+        return self.grown.get(workspace, "")
 
     async def keep(self, workspace, label):
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1

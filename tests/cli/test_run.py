@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import MERGE_AT_ONCE
+from people import MERGE_AT_ONCE, alive
 
 WORKS = """
 cat >/dev/null
@@ -236,6 +236,24 @@ def test_k17_every_workspace_has_ports_of_its_own(person):
 
     ports = [int(person.git("show", f"main:{name}.txt")) for name in ("one", "two")]
     assert abs(ports[0] - ports[1]) >= 20
+
+
+def test_k17_a_turn_that_fills_its_workspace_is_ended_and_the_task_waits(person):
+    """K17: while it is under way; a person makes room and it goes on."""
+    person.agent(
+        "head -c 40000000 /dev/urandom >big; sleep 70000123", settings="[limits]\ndisk_mb = 5\n"
+    )
+
+    said = person.allstop("run", "fill it", code=4)
+
+    assert "may hold 5 MB; remove what is not needed, or raise limits.disk_mb" in said
+    assert alive("sleep 70000123") == []
+    assert person.tasks() == {"T1": "waiting"}
+    (big,) = (person.repository / ".allstop" / "workspaces").glob("*/tree/big")
+    big.unlink()
+    person.agent("echo x >x; echo '<promise>COMPLETE</promise>'")
+    person.allstop("run")
+    assert person.git("show", "main:x") == "x"
 
 
 def test_bad_usage_and_bad_settings_say_what_to_do(person):

@@ -8,6 +8,7 @@ import pytest
 from allstop.core import prompts
 from allstop.core.commands import Answer, Retry, Say, Skip
 from allstop.core.moves import (
+    BRAKED,
     LIMITED,
     OURS,
     Change,
@@ -386,8 +387,7 @@ ENDS = {
 
 
 def test_every_kind_of_failure_has_its_place():
-    others = {FailureKind.OUT_OF_BUDGET, FailureKind.CAPPED}
-    places = [set(ENDS), OURS, LIMITED, AGAIN, others]
+    places = [set(ENDS), OURS, LIMITED, AGAIN, BRAKED, {FailureKind.CAPPED}]
 
     assert set().union(*places) == set(FailureKind)
     assert sum(map(len, places)) == len(FailureKind)

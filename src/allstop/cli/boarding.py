@@ -144,7 +144,9 @@ def _say_goodbye(
         if (not only or task_id in only) and (reason := _limit_of(child, house.clock.now())):
             at_limit = reason
     if at_limit:
-        screen.note(f"limit reached: {at_limit}. Raise it in [budget] or by --budget: allstop run")
+        screen.note(
+            f"limit reached: {at_limit}. Raise it ([budget], [limits], --budget): allstop run"
+        )
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))

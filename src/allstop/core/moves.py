@@ -44,6 +44,7 @@ class FailureKind(StrEnum):
     DISCARDED = "discarded"  # it came back, but after a stop
     INTERRUPTED = "interrupted"  # the process died while the move was open
     OUT_OF_BUDGET = "out_of_budget"
+    OUT_OF_ROOM = "out_of_room"  # its workspace, or the disk, can hold no more
     CAPPED = "capped"  # the turn has used all the tokens it may, and was ended
     UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
     CONFLICT = "conflict"
@@ -56,6 +57,9 @@ LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, Failur
 
 LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
 """What a stop cut off, or came after it."""
+
+BRAKED = frozenset({FailureKind.OUT_OF_BUDGET, FailureKind.OUT_OF_ROOM})
+"""A limit was reached: a person decides whether it goes on."""
 
 OURS = LOST | {FailureKind.INTERRUPTED}
 """Nobody's fault: the move is simply taken up again."""

@@ -30,6 +30,7 @@ from allstop.core.events import (
 from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, held
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
+    BRAKED,
     Charged,
     Failed,
     FailureKind,
@@ -295,7 +296,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         busy_s=before.busy_s + max(0.0, took_s - event.held_s),
     )
     broke = ""
-    if isinstance(result, Failed) and result.kind is FailureKind.OUT_OF_BUDGET:
+    if isinstance(result, Failed) and result.kind in BRAKED:
         broke = result.message
     return replace(
         state,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar, assert_never
 
 import anyio
@@ -33,6 +34,7 @@ from allstop.loop.heard import Heard
 from allstop.loop.leash import Leash
 from allstop.loop.move_watch import Words
 from allstop.loop.patience import Patience, Timekeeper
+from allstop.loop.space import Space
 from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
 
 T = TypeVar("T")
@@ -63,6 +65,7 @@ class Hands:
         self._gate = Checking(checks, workspaces, unverified) if checks and workspaces else None
         self._launcher = launcher
         self._times = Timekeeper()
+        self._space = Space(workspaces) if workspaces else None
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
         self._held_s: dict[RunId, float] = {}  # how long the last move of a run was held, if it was
@@ -90,7 +93,7 @@ class Hands:
             if run in self._frozen:
                 patience.hold()
             try:
-                result = await self._do(run, move, Heard(watch, patience))
+                result = self._short(move) or await self._do(run, move, Heard(watch, patience))
             finally:
                 self._times.end(patience)
                 if held_s := round(patience.held_s, 3):
@@ -111,8 +114,13 @@ class Hands:
         return self._held_s.pop(run, 0.0)
 
     async def keep_time(self) -> None:
-        """Runs until cancelled: while it does, moves that take too long are cut off."""
-        await self._times.keep()
+        """Runs until cancelled: while it does, moves that take too long, or turns that take too
+        much room, are cut off.
+        """
+        async with anyio.create_task_group() as group:
+            if self._space is not None:
+                group.start_soon(self._space.keep)
+            await self._times.keep()
 
     def cut(self, run: RunId) -> None:
         """End what is being done for this run, now."""
@@ -128,6 +136,12 @@ class Hands:
     def _checking(self) -> Checking:
         assert self._gate is not None, "nor to have it checked"
         return self._gate
+
+    def _short(self, move: Work) -> Failed | None:
+        """No work begins where there is no room for it."""
+        if _needs_room(move) and (why := self._workspaces.shortage()):
+            return Failed(kind=FailureKind.OUT_OF_ROOM, message=why)
+        return None
 
     async def _do(self, run: RunId, move: Work, watch: Heard) -> Result:
         match move:
@@ -203,7 +217,8 @@ class Hands:
         advising = self._advising(run, move, watch)
         if advising is not None:
             self._advice[run] = advising
-        result = await agent.take_turn(turn, advising or watch)
+        with self._watched(run, move, watch):
+            result = await agent.take_turn(turn, advising or watch)
         if advising is not None:
             result = advising.charged(result)
             del self._advice[run]
@@ -211,6 +226,17 @@ class Hands:
             return result
         watch.patience.relax()  # the agent's time is over
         return await self._keep(run, move.workspace, result)
+
+    @contextmanager
+    def _watched(self, run: RunId, move: TakeTurn, watch: Heard) -> Iterator[None]:
+        if self._space is None or move.workspace is None:
+            yield
+            return
+        self._space.begin(run, move.workspace, watch.patience)
+        try:
+            yield
+        finally:
+            self._space.end(run)
 
     def _advising(self, run: RunId, move: TakeTurn, watch: Heard) -> Advising | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None
@@ -224,6 +250,12 @@ class Hands:
         return with_(result, change=change)
 
 
+def _needs_room(move: Work) -> bool:
+    return isinstance(move, OpenWorkspace) or (
+        isinstance(move, TakeTurn) and move.workspace is not None
+    )
+
+
 def _times_of(move: Work, within_s: float) -> tuple[float, float]:
     """How long it may last, and how long it may be silent."""
     if isinstance(move, TakeTurn):
@@ -234,6 +266,8 @@ def _times_of(move: Work, within_s: float) -> tuple[float, float]:
 
 
 def _ran_out(patience: Patience, move: Work, within_s: float, used: Usage) -> Failed:
+    if patience.why:
+        return Failed(kind=FailureKind.OUT_OF_ROOM, message=patience.why, usage=used)
     if isinstance(move, RunChecks) and move.timeout_s is not None and move.timeout_s <= within_s:
         message = f"the checks were not done after {move.timeout_s:g} s"
         return Failed(kind=FailureKind.TIMED_OUT, message=message)

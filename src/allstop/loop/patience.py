@@ -26,6 +26,7 @@ class Patience(Struct, eq=False):
     _idle_s: float
     scope: anyio.CancelScope
     was_cut: bool = False
+    why: str = ""  # it was called off, if not for its time
     deadline: float = math.inf
     noted: float = math.inf  # the deadline that the timekeeper knows of
     _since: float = 0.0
@@ -60,6 +61,11 @@ class Patience(Struct, eq=False):
     def cut(self) -> None:
         """End the work now."""
         self.was_cut = True
+        self.scope.cancel()
+
+    def call_off(self, why: str) -> None:
+        """End the work as if its time were up, for another reason."""
+        self.why = why
         self.scope.cancel()
 
     def relax(self) -> None:

@@ -281,7 +281,7 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
 
 
 def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
-    if failed.kind in OURS:
+    if failed.kind in OURS or failed.kind is FailureKind.OUT_OF_ROOM:
         return replace(state, base="" if state.spec.name else state.base)
     if failed.kind in LIMITED:
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)

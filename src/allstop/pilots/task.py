@@ -22,6 +22,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import AgentName
 from allstop.core.moves import (
+    BRAKED,
     LIMITED,
     OURS,
     Change,
@@ -366,8 +367,8 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind in OURS:  # what was cut off may have left locks: take it up anew
         by_a_stop = failed.kind is not FailureKind.INTERRUPTED
         return replace(state, base="", stash=state.stash or by_a_stop)
-    if failed.kind is FailureKind.OUT_OF_BUDGET:
-        return state
+    if failed.kind in BRAKED:
+        return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
     if failed.kind in LIMITED:

@@ -59,6 +59,19 @@ class Workspaces(Protocol):
 
     def place(self, workspace: str) -> Box: ...
 
+    @property
+    def look_every_s(self) -> float:
+        """How often it is worth asking whether a workspace is outgrown."""
+        ...
+
+    def shortage(self) -> str:
+        """Why no work may begin, and what helps: there is too little room; "" where there is."""
+        ...
+
+    async def outgrown(self, workspace: str) -> str:
+        """Why the agent in there may not go on, likewise; it is asked while it works."""
+        ...
+
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         """Commit what was left uncommitted, and say where the work stands."""
         ...

@@ -207,7 +207,7 @@ async def test_a_workspace_that_holds_too_much_is_told_and_nothing_of_it_comes_h
     change = await desk.workspaces.keep("w", "run")
 
     assert isinstance(too_big, Failed)
-    assert too_big.kind is FailureKind.BAD_REQUEST
+    assert too_big.kind is FailureKind.OUT_OF_ROOM
     assert "may hold 5 MB" in too_big.message
     assert isinstance(change, Change)
 

@@ -14,6 +14,7 @@ from allstop.adapters.git.boxes import Boxes
 from allstop.adapters.git.making import Making
 from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
+from allstop.adapters.git.room import too_big
 from allstop.adapters.git.scripts import KEEP, not_work
 from allstop.adapters.git.stillness import print_of
 from allstop.adapters.git.together import both
@@ -83,7 +84,8 @@ class Homecoming:
             return known.change
         told = await self._received(tree, meta, workspace, tip, label)
         if told.size_kb:
-            return self._too_big(told.size_kb)
+            message = too_big(told.size_kb * 1024, self._disk_mb or 0)
+            return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
         if known and told.head == tip:
             return self._remembered(workspace, known._replace(print=seen))
         change = await stock_take(self._repository, meta.base, told.head)
@@ -125,12 +127,6 @@ class Homecoming:
             tree.refused.touch()
             raise
         return told
-
-    def _too_big(self, size_kb: int) -> Failed:
-        return Failed(
-            kind=FailureKind.BAD_REQUEST,
-            message=f"the workspace holds {size_kb // 1024:,} MB, and may hold {self._disk_mb:,} MB",
-        )
 
 
 class Told:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.git import landing, merging, surveying
+from allstop.adapters.git import landing, merging, room, surveying
 from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
@@ -55,14 +55,19 @@ class GitWorkspaces:
         setup: str = "",
         setup_timeout_s: float = 600.0,
         disk_mb: int | None = None,
+        low_bytes: int = room.LOW_BYTES,
+        look_every_s: float = 2.0,
     ) -> None:
         """`box` is what every workspace's box has; `stores` hold the repository's objects;
         `links` are folders of the checkout that are shown in it, `copy` patterns of untracked
         files that are copied into it; `setup` is run in it once; `disk_mb` is the most it may
-        hold after a turn.
+        hold; no work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
+        self._disk_mb = disk_mb
+        self._low_bytes = low_bytes
+        self.look_every_s = look_every_s
         self._boxes = Boxes(launcher)
         self._ports = Ports(folder)
         self._making = Making(
@@ -132,6 +137,15 @@ class GitWorkspaces:
     def place(self, workspace: str) -> Box:
         tree = self._tree(workspace)
         return self._making.place(tree, tree.meta())
+
+    def shortage(self) -> str:
+        return room.shortage(self._folder, self._low_bytes)
+
+    async def outgrown(self, workspace: str) -> str:
+        if (short := self.shortage()) or self._disk_mb is None:
+            return short
+        tree = self._tree(workspace)
+        return await anyio.to_thread.run_sync(room.outgrown, tree, self._disk_mb)
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         try:
