@@ -52,3 +52,19 @@ def test_r19_where_a_session_stands_is_said_after_every_turn(heard, room):
     assert talks[-1]["session"] is None
     assert talks[-1]["last"] == now["last"]
     assert (now["last"]["reason"], now["last"]["turns"]) == ("final", 2)
+
+
+def test_r19_words_of_a_room_that_a_terminal_drives_are_heard_as_well(room):
+    with room.listen("?run=room:default") as stream:
+        stream.next()
+        terminal = room.person.start("room", "Breakfast")
+        heard = stream.until(lambda event: event.kind == "talk" and event.data["last"])
+        assert terminal.wait(20) == 0
+
+    calls = [e.data for e in heard if e.kind == "room" and e.data["type"] == "agent_call"]
+    live = [e.data for e in heard if e.kind == "live"]
+    said = {
+        call["target"]: "".join(e["text"] for e in live if e["call"] == call["call_id"])
+        for call in calls
+    }
+    assert said == {"gpt": "First, **bread**.", "claude": "Then butter."}

@@ -16,6 +16,7 @@ from allstop.app.boxes import box
 from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
 from allstop.app.secrets import DiscreetWords, Discretion
+from allstop.app.speech import overheard
 from allstop.app.telling import telling
 from allstop.app.tracing import tracing
 from allstop.core.approvals import Ask
@@ -82,6 +83,7 @@ async def workshop(
         async with (
             tracing(house, engine, note),
             telling(house, engine, name, note),
+            overheard(house, engine),
             engine.serving(),
         ):
             yield Workshop(house, engine, launcher, crew)

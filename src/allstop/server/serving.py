@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import uvicorn
 
+from allstop.adapters.overhearing import Ear, ear
 from allstop.app.announcing import room_for_one
 from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
+from allstop.app.speech import EARS, Speech
 from allstop.app.station import station
 from allstop.app.watching import Watcher
+from allstop.ports import Live
 from allstop.server import door, pages
 from allstop.server.changes import Changes
 from allstop.server.desk import Desk
@@ -29,7 +32,6 @@ from allstop.server.punctual import PunctualProtocol
 from allstop.server.reach import check_reach, listening, terms_of, url_of
 from allstop.server.ring import Ring
 from allstop.server.site import Site
-from allstop.server.speech import Speech
 from allstop.server.upkeep import SettingsKeeper
 
 if TYPE_CHECKING:
@@ -96,11 +98,20 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
     watcher.tell(hub.hear)
     async with station(house, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(house, say, lambda: driver.engine.limit_day(of_day(house)))
-        driver.view(Speech(driver, hub).show)
-        for work in (watcher.follow, hub.beat, keeper.keep):
-            group.start_soon(work)
-        yield Desk(house, driver, watcher, hub, keys, keeper, Rewinder(house.journal))
-        group.cancel_scope.cancel()
+        driver.view(Speech(driver.engine, hub.show).show)
+        with ear(house.folder / EARS) as own:
+            for work in (watcher.follow, hub.beat, keeper.keep):
+                group.start_soon(work)
+            group.start_soon(_overhear, own, hub)
+            yield Desk(house, driver, watcher, hub, keys, keeper, Rewinder(house.journal))
+            group.cancel_scope.cancel()
+
+
+async def _overhear(own: Ear, hub: Hub) -> None:
+    """What is being said in runs that other processes drive."""
+    while True:
+        for run, kind, call, text in await own.heard():
+            hub.show(run, Live(kind, text), call)
 
 
 async def _heed_signals(hub: Hub, server: _Server) -> None:
