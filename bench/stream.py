@@ -186,8 +186,8 @@ class Client:
 
 
 PATHS = (
-    "/runs", "/board", "/rooms", "/rooms/t1/events", "/runs/room:t1", "/runs/room:t1/events",
-    "/inbox", "/hold", "/stats", "/machines", "/settings", "/agents", "/receipts/room:t1",
+    "/runs", "/board", "/rooms", "/rooms/t0/events", "/runs/room:t0", "/runs/room:t0/events",
+    "/inbox", "/hold", "/stats", "/machines", "/settings", "/agents", "/receipts/room:t0",
 )  # fmt: skip
 
 
