@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from allstop.adapters.git.diffs import Shown, commits_of, shown_diff
 from allstop.adapters.git.repository import Repository
+from allstop.app import board as boards
+from allstop.app.looking import record_of
 from allstop.core.errors import NotFoundError
 from allstop.core.tasks import Task
 
@@ -38,6 +40,35 @@ async def diff_in(house: House, workspace: str, merged: str) -> Shown:
         return await shown_diff(repository, *commits)
     finally:
         repository.close()
+
+
+async def line_of(house: House, name: str, file: str, line: int, *, removed: bool) -> str:
+    """A line of what a task or a thread made, or of what was there before.
+
+    Raises:
+        NotFoundError: there is no such work, file or line.
+    """
+    repository = Repository(house.repository)
+    try:
+        commits = await commits_of(repository, await _workspace_of(house, name))
+        if commits is None:
+            raise NotFoundError(f"{name} has no work to speak of yet", "it comes after a turn")
+        base, tip = commits
+        shown = await repository.run("show", f"{base if removed else tip}:{file}")
+    finally:
+        repository.close()
+    lines = shown.out.decode(errors="replace").splitlines() if shown.code == 0 else []
+    if not 1 <= line <= len(lines):
+        raise NotFoundError(f"the work of {name} has no line {line} in {file}")
+    return lines[line - 1]
+
+
+async def _workspace_of(house: House, name: str) -> str:
+    task = (await boards.read(house)).state.board.get(name)
+    if task is not None:
+        return task.id
+    opened = (await record_of(house, name)).opened
+    return str(opened.spec.get("name") or name)
 
 
 async def _before(repository: Repository, merged: str) -> str:

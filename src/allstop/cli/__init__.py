@@ -36,6 +36,7 @@ COMMANDS = {
     "diff": ("diff", "What the work of a task changes."),
     "approve": ("people", "Merge work that waits for review."),
     "redo": ("people", "Send work that waits for review back, with a comment."),
+    "comment": ("remarks", "Say something of lines of the work, as one message to its agent."),
     "reject": ("people", "Cancel a task whose work waits for review."),
     "retry": ("people", "Try a task again; its workspace is kept."),
     "skip": ("people", "Go on as if a task were done."),
