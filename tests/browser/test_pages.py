@@ -152,3 +152,14 @@ def test_u2_a_task_shows_its_log_its_gate_and_its_diff(scene, visit):
     expect(page.get_by_role("tabpanel")).to_contain_text("return 404")
     page.get_by_role("radio", name="side by side").check()
     expect(page.locator("table.wide")).to_have_count(1)
+
+
+def test_u2_home_names_tasks_by_their_titles(visit):
+    page = visit().page()
+    feed = page.get_by_role("log", name="What happens, in all runs")
+
+    expect(feed).to_contain_text("Move sessions to Redis")
+    expect(feed).to_contain_text("waits: asks: How long")
+    expect(feed).not_to_contain_text("board/T")
+    offers = page.get_by_role("button", name=re.compile(r"^(Approve|Retry): "))
+    assert len({round(offers.nth(n).bounding_box()["x"]) for n in range(offers.count())}) == 1

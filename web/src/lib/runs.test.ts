@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { choices, fits, newestFirst, standing } from './runs'
+import { aboutTask, choices, fits, newestFirst, standing, taskIn } from './runs'
 import type { RunView } from './wire'
 
 function run(id: string, more: Partial<RunView> = {}): RunView {
@@ -30,4 +30,21 @@ test('what is known twice is listed once, as it was said last', () => {
   const newer = { ...old, status: 'done' }
 
   expect(newestFirst([old], [other, newer])).toEqual([other, newer])
+})
+
+test('a run of the board names its task', () => {
+  expect(taskIn('board/T3.1')).toBe('T3')
+  expect(taskIn('board/v1.2.m1')).toBe('v1.2')
+  expect(taskIn('board')).toBe('')
+  expect(taskIn('room:default')).toBe('')
+})
+
+test('a line of the board is about a task', () => {
+  expect(aboutTask('board/T2.1 waits: asks: How long?')).toEqual({
+    task: 'T2',
+    rest: 'waits: asks: How long?',
+  })
+  expect(aboutTask('starts merge T1.merge1')).toEqual({ task: 'T1', rest: 'starts merge' })
+  expect(aboutTask('started board/v1.2.3')).toEqual({ task: 'v1.2', rest: 'started' })
+  expect(aboutTask('paused by you')).toBeUndefined()
 })

@@ -34,3 +34,16 @@ export function standing(run: RunView): string {
 export function choices(runs: readonly RunView[], of: (run: RunView) => string): string[] {
   return [...new Set(runs.map(of))].toSorted()
 }
+
+/** The task whose attempt, or whose merge, a run is: `T3` of `board/T3.1`; `''` of others. */
+export function taskIn(run: string): string {
+  return /^board\/(.+)\.[^.]+$/.exec(run)?.[1] ?? ''
+}
+
+/** A line of the board about one of its tasks: the task, and the line without its name. */
+export function aboutTask(text: string): { task: string; rest: string } | undefined {
+  const found = /(?:^|\s)(?:board\/)?(\S+)\.(?:\d+|merge\d+|revert\d+)(?=\s|$)/.exec(text)
+  if (!found) return undefined
+  const rest = text.slice(0, found.index) + text.slice(found.index + found[0].length)
+  return { task: found[1]!, rest: rest.trim() }
+}

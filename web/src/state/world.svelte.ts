@@ -8,6 +8,7 @@ import { gather, type News } from '../lib/news'
 import { logOf } from '../lib/records'
 import type { Role, Stand } from '../lib/picking'
 import { Ring } from '../lib/ring'
+import { aboutTask, taskIn } from '../lib/runs'
 import type { Message } from '../lib/sse'
 import type { StreamState } from '../lib/stream'
 import type { AutoView, BoardPage, Health, HoldView, Inbox, LiveList, LiveText } from '../lib/wire'
@@ -121,6 +122,14 @@ class World {
 
   run(id: string | null | undefined): RunView | undefined {
     return (this.#runVersion, id ? this.#runs.get(id) : undefined)
+  }
+
+  /** A line of all runs together: what it is about, by its title, and what is said of it. */
+  told({ run, text }: LogLine): { about: string; text: string } {
+    const said = run === 'board' ? aboutTask(text) : undefined
+    const task = said && this.task(said.task)
+    if (said && task) return { about: task.title, text: said.rest }
+    return { about: this.task(taskIn(run))?.title || this.run(run)?.title || run, text }
   }
 
   auto(run: string): AutoView | undefined {
