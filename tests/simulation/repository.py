@@ -72,8 +72,9 @@ class Repository:
         tip = self._commits[workspace]
         if self._branches.get(branch) != (label, tip):  # looked at before it is done, as git can
             self._not_after_a_stop(label)
-            is_first = self._branches.get(branch, ("", 0))[0] != label
-            rule(is_first, "a run brings its work home once", label, branch)
+            before, known = self._branches.get(branch, ("", 0))
+            goes_on = before != label or known < tip  # something was said while it was brought
+            rule(goes_on, "a run brings its work home once", label, branch)
             self._branches[branch] = (label, tip)
             self.brought.append(branch)
         await self._takes(5)

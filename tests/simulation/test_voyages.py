@@ -7,16 +7,22 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from allstop.core.commands import Command
+from allstop.core.events import Commanded, Opened
+from allstop.core.ids import HELM
 from allstop.pilots import PILOTS
 from scenarios import SCENARIOS
 from simulation import voyage
+from simulation.scheduling import run_seeded
 from simulation.voyage import simulate
 
 CHUNK = 10
 FEW = range(5)
+MANY = range(30)
 
 
 def seeds():
@@ -75,6 +81,26 @@ def test_q17_a_history_depends_on_nothing_but_its_seed():
         assert dict(line.split() for line in output.splitlines()) == {
             str(seed): trace for seed, trace in traces.items()
         }
+
+
+def test_q17_every_command_and_every_kind_of_run_takes_part():
+    """So that a new command, too, is said at the wrong moments."""
+    kinds, commands = set(), set()
+    for seed in MANY:
+        if kinds == set(SCENARIOS) and commands >= set(get_args(Command)):
+            break
+        history = voyage.Voyage(seed)
+        run_seeded(seed, history.sail)
+        for run in (HELM, *history.disk.runs()):
+            for event in history.disk.events(run):
+                match event:
+                    case Opened(kind=kind):
+                        kinds.add(kind)
+                    case Commanded(command=command):
+                        commands.add(type(command))
+
+    assert kinds == set(SCENARIOS)
+    assert set(get_args(Command)) - commands == set()
 
 
 def test_q17_every_kind_of_run_has_a_scenario():

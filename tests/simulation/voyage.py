@@ -20,6 +20,7 @@ from allstop.core.commands import (
     Allstop,
     Answer,
     Freeze,
+    Give,
     Interrupt,
     Pause,
     Permit,
@@ -34,6 +35,7 @@ from allstop.core.helm import Hold
 from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.receipts import differences
+from allstop.core.remarks import Remark
 from allstop.engines.local import HALT_S, LocalEngine, say
 from allstop.loop.days import Days
 from allstop.loop.hands import Hands
@@ -62,6 +64,7 @@ PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
 CALM_ROUNDS = 80
 DOOMSDAY_S = 1e7
 REFLEXES = 0.1
+REMARK = Remark(id="r1", file="a.py", line=1, text="why?")
 NO_STORE = (StoreFullError, StoreBusyError)
 
 
@@ -269,7 +272,13 @@ class Voyage:
         if run is None:
             return
         commands = [Say(text="hm"), Pause(), Resume(), Resume(), Freeze(), Thaw(), Allstop()]
-        await self._command(run, self.chance.choice([*commands, Retry(), Answer(text="both")]))
+        more = [
+            Retry(),
+            Answer(text="both"),
+            Say(text="", remarks=(REMARK,)),
+            Give(commit="by hand"),
+        ]
+        await self._command(run, self.chance.choice([*commands, *more]))
 
     async def _tell_a_board(self):
         known = [r for r in self.auditor.open_runs() if self._kind(r) == "board"]
@@ -442,7 +451,8 @@ class Voyage:
         rule(not self.auditor.is_cut(run) or late_s <= 0, "work ends after a stop", run)
 
     def _is_frozen_in_time(self, run, process):
-        if anyio.current_time() - self.auditor.held_since(run) > GRACE_S:
+        is_over = self.auditor.is_cut(run)  # what is being ended need not be thawed for it
+        if anyio.current_time() - self.auditor.held_since(run) > GRACE_S and not is_over:
             frozen = run in process.launcher.frozen
             rule(frozen == self.auditor.is_frozen(run), "what is frozen stands still", run, frozen)
 
