@@ -8,6 +8,15 @@ import sys
 from allstop import __version__
 
 
+def forget_the_folder() -> None:
+    """`python -m allstop` looks for every module in the folder it is run in first.
+
+    That is a repository, in which agents' work arrives: what is called like a module would run.
+    """
+    if __package__ and not sys.flags.safe_path:
+        del sys.path[0]
+
+
 def main() -> None:
     if sys.argv[1:] == ["--version"]:  # to load what reads other words takes four times as long
         print(f"allstop, version {__version__}")  # noqa: T201
@@ -39,4 +48,5 @@ def _run() -> None:
 
 
 if __name__ == "__main__":
+    forget_the_folder()
     main()

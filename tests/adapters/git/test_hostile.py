@@ -134,3 +134,29 @@ async def test_big_work_comes_home_in_one_pack(desk):
 
     assert change.files == 300
     assert git(desk.root, "count-objects", "-v").count("packs: 1") == 1
+
+
+OUR_OWN = {
+    "a key of the server": "echo secret >.allstop/token",
+    "a record of a living process": "mkdir .allstop/live; echo '{}' >.allstop/live/1",
+    "a sibling's home": "mkdir -p .allstop/homes/other; echo evil >.allstop/homes/other/.bashrc",
+    "a stop": "echo stop >.allstop/STOP",
+    "in large letters": "git mv -k x y; mv .allstop .ALLSTOP; echo secret >.ALLSTOP/token",
+    "a link in its place": "rmdir .allstop; ln -s /etc .allstop",
+}
+
+
+@pytest.mark.parametrize("what", OUR_OWN)
+async def test_q21_nothing_is_planted_in_allstops_own_folder(desk, what):
+    """Q21, K14: what an agent commits there would be merged into the folder that the host reads."""
+    sound = await desk.worked("echo x >x")
+    await desk.agent(f"mkdir .allstop; {OUR_OWN[what]}; git add -fA .; git commit -qm evil")
+
+    kept = await desk.workspaces.keep("w", "run")
+    opened = await desk.opened()
+
+    assert isinstance(kept, Failed)
+    assert "Allstop's own" in kept.message
+    assert git(desk.root, "rev-parse", "refs/allstop/tip/w") == sound.head
+    assert any("made anew" in note for note in opened.notes)
+    assert (await desk.kept()).head == sound.head

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -88,7 +89,7 @@ class Homecoming:
             return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
         if known and told.head == tip:
             return self._remembered(workspace, known._replace(print=seen))
-        change = await stock_take(self._repository, meta.base, told.head)
+        change = await self._looked_through(tree, meta.base, told.head)
         if told.head != tip:
             await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
@@ -127,6 +128,16 @@ class Homecoming:
             tree.refused.touch()
             raise
         return told
+
+    async def _looked_through(self, tree: Tree, base: str, head: str) -> Change:
+        """Merged, a file in our own folder would be there for us to believe: a key, a record."""
+        try:
+            change, files = await stock_take(self._repository, base, head)
+            refuse_our_own(files)
+        except GitError:
+            tree.refused.touch()
+            raise
+        return change
 
 
 class Told:
@@ -170,8 +181,18 @@ async def take_in(repository: Repository, spool: IO[bytes], offset: int) -> None
         await repository.output("index-pack", "--stdin", "--fix-thin", "--strict", stdin=spool)
 
 
-async def stock_take(repository: Repository, base: str, head: str) -> Change:
-    """How far the work is from its base. All that is new is looked for, so nothing is missing.
+def refuse_our_own(files: Iterable[str]) -> None:
+    """
+    Raises:
+        GitError: one is in our folder; some disks don't tell large letters from small ones.
+    """
+    for file in files:
+        if file.partition("/")[0].casefold() == ".allstop":
+            raise GitError(f"the work has {file}, and that folder is Allstop's own")
+
+
+async def stock_take(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
+    """How far the work is from its base, and the files. All that is new is there: it is looked for.
 
     Raises:
         GitError: something is missing, or `head` is no commit.
@@ -181,7 +202,7 @@ async def stock_take(repository: Repository, base: str, head: str) -> Change:
         changed_files(repository, base, head),
     )
     commits = sum(1 for line in listed.splitlines() if b" " not in line)
-    return Change(head=head, commits=commits, files=len(files))
+    return Change(head=head, commits=commits, files=len(files)), files
 
 
 async def changed_files(repository: Repository, base: str, head: str) -> list[str]:
