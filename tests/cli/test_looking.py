@@ -3,6 +3,8 @@
 import json
 import signal
 
+from people import wait_for
+
 WORKS = "echo more >>b.txt; echo '<promise>COMPLETE</promise>'"
 
 
@@ -31,9 +33,7 @@ def test_log_receipts_and_replay_of_a_run(person):
 def test_log_follows_a_run_of_another_process_to_its_end(person):
     person.agent("sleep 1; " + WORKS)
     process = person.start("run", "add a line")
-    from people import wait_for
-
-    wait_for(lambda: "T1.1" in person.allstop("status"), "the run")
+    wait_for(lambda: person.tasks().get("T1") not in (None, "pending"), "the run")
 
     followed = person.allstop("log", "--follow", "T1")
 

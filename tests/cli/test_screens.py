@@ -46,3 +46,16 @@ def test_on_a_terminal_a_line_of_the_board_is_a_line_of_the_screen(person):
     assert shown[1].endswith("…  #critical  (waits for T1)")
     assert len({line.index(" pending ") for line in shown}) == 1
     assert max(map(len, person.allstop("list").splitlines())) > 100
+
+
+def test_a_title_of_several_lines_is_shown_as_one(person):
+    said = person.allstop("add", "first\nsecond\tthird")
+
+    assert said == "T1  first second third\n"
+    assert "T1          0  first second third\n" in person.allstop("next", "--explain")
+
+
+def test_at_work_on_an_empty_board_it_is_said_how_to_fill_it(person):
+    person.agent(WORKS)
+
+    assert "The board is empty. Put something on it: allstop add" in person.allstop("run")

@@ -10,7 +10,7 @@ from allstop.core import run as runs
 from allstop.core import views
 from allstop.core.approvals import Ask
 from allstop.core.brakes import Limits
-from allstop.core.commands import Allstop, Pause, Permit, Raise, Resume, Say
+from allstop.core.commands import Allstop, Equip, Pause, Permit, Raise, Resume, Say
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -50,6 +50,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompting import prompt
+from allstop.core.specs import BoardSpec
 from histories import EVENTS, NOW, RESULTS, histories, some
 from scenarios import SCENARIOS
 
@@ -248,6 +249,7 @@ def test_what_people_said_in_words():
         Permit(ask="1", allow=True),
         Permit(ask="1", allow=False),
         Raise(limits=Limits()),
+        Equip(spec=BoardSpec(target="main")),
         Resume(),
         Allstop(),
     ]
@@ -262,6 +264,7 @@ def test_what_people_said_in_words():
         "anna: allows 1",
         "anna: denies 1",
         "anna: raises the limits",
+        "anna: takes up the settings",
         "anna: resume",
         "anna: allstop",
     ]

@@ -190,7 +190,7 @@ def _held(session: boarding.Session) -> list[str]:
 
 def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
     """What people can do now."""
-    lines = []
+    lines = [] if tasks else ['The board is empty. Put something on it: allstop add "TITLE"']
     for task in tasks:
         match task.status:
             case Status.REVIEW:

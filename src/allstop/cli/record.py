@@ -131,7 +131,8 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
             continue
-        used = f"{receipt.tally.turns} turns, {receipt.tally.tokens:,} tokens so far"
+        turns = "1 turn" if receipt.tally.turns == 1 else f"{receipt.tally.turns} turns"
+        used = f"{turns}, {receipt.tally.tokens:,} tokens so far"
         click.echo(
             f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}"
         )

@@ -77,7 +77,7 @@ def add(
     if as_json:
         print_json(shown)
     else:
-        click.echo(f"{shown.id}  {plain(shown.title)}" + _waits(shown))
+        click.echo(f"{shown.id}  {one_line(shown.title, 200)}" + _waits(shown))
 
 
 def _check_agent(house: House, name: str | None) -> None:
@@ -275,7 +275,8 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
     for choice in found:
         score = choice.score
         pinned = "  pinned: in front of all scores" if choice.pinned else ""
-        click.echo(f"{choice.task.id:<8} {score.total:>4}  {plain(choice.task.title)}{pinned}")
+        title = fitting(choice.task.title, 70, 15 + len(pinned))
+        click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{pinned}")
         if explain:
             click.echo(f"{'':<15}{_sum(choice)}")
 

@@ -13,6 +13,7 @@ from allstop.core.commands import (
     AddTasks,
     Answer,
     Command,
+    Equip,
     Order,
     Permit,
     Raise,
@@ -302,6 +303,8 @@ def _said(event: Commanded) -> str:
             return f"{_plain_name(again)}: {one_line(in_words(again.text, again.remarks), 200)}"
         case Permit() as permit:
             return _permitted(permit)
+        case Equip():
+            return "takes up the settings"
         case Raise():
             return "raises the limits"
         case StartSession(session=session):
