@@ -43,3 +43,11 @@ def test_a_task_without_work_has_nothing_to_show(person):
 
     assert "T1 has no work to show yet" in person.refuses("diff", "T1")
     assert "there is no task 'T2'" in person.refuses("diff", "T2")
+
+
+def test_b21_approve_without_a_name_says_what_waits(person):
+    assert person.refuses("approve") == "error: no task is named\nhint: nothing waits for review\n"
+    person.agent(WORKS, settings="")
+    person.allstop("run", "add a line", code=3)
+
+    assert person.refuses("approve").endswith("hint: allstop approve T1\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, json_option, look, print_json, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from allstop.adapters.git.cleaning import Leftover
     from allstop.app.house import House
     from allstop.core.commands import Approve, Command, RollBack, TaskCommand
+    from allstop.core.errors import AllstopError
 
 
 def _say(context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool) -> None:
@@ -37,7 +38,7 @@ async def _tell(house: House, *commands: Command) -> bool:
 
 
 @click.command()
-@click.argument("task_ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("task_ids", nargs=-1, metavar="ID...")
 @json_option
 @click.pass_obj
 def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
@@ -46,8 +47,21 @@ def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
 
     commands = [Approve(task=task) for task in task_ids]
     with context.house() as house:
+        if not commands:
+            raise look(lambda: _none_named(house))
         done = "the process that drives the board merges it"
         return run(lambda: _drive(house, commands, done, as_json=as_json))
+
+
+async def _none_named(house: House) -> AllstopError:
+    from allstop.app.board import read
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import Status
+
+    tasks = (await read(house)).state.board.tasks()
+    waiting = [task.id for task in tasks if task.status is Status.REVIEW]
+    hint = f"allstop approve {' '.join(waiting)}" if waiting else "nothing waits for review"
+    return AllstopError("no task is named", hint)
 
 
 async def _drive(
