@@ -149,14 +149,19 @@ def test_the_innermost_mount_says_where_a_place_is_on_the_host():
         "/projects/one/.venv/bin/x": "/projects/one/.venv/bin/x",
         "/home/agent/x": "/h/x",
         "/usr/bin/x": "/usr/bin/x",
+        "/projects//one/./x": "/w/x",
+        "/projects/one": "/w",
+        "/projects/one/": "/w",
+        "/": "/",
     }
 
-    assert {place: str(on_host(place, box)) for place in places} == places
+    assert {place: on_host(place, box) for place in places} == places
 
 
 def options(words):
     """The options of each bwrap of a command, the outer one first."""
-    return [word.words for word in words if isinstance(word, WordsFeed)]
+    feeds = [word.words for word in words if isinstance(word, WordsFeed)]
+    return [tuple(part for word in feed for part in str(word).split("\0")) for feed in feeds]
 
 
 @pytest.fixture

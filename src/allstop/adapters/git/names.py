@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _LONGEST = 150
@@ -11,6 +12,7 @@ _ODD = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(/|$)|(^|/)\.|\.$
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
+@lru_cache(maxsize=1024)
 def folder_name(workspace: str) -> str:
     """One part of a path and of a ref, another for every workspace; plain names stay as they are."""
     name = "".join(c if c in _PLAIN else _spelled(c) for c in workspace)

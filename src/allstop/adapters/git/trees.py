@@ -7,6 +7,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -62,16 +63,36 @@ def _port_of(folder: str) -> int:
 
 
 class Tree:
-    """One workspace on disk."""
+    """One workspace on disk. Paths are slow to make: each is made when it is asked for."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.work = folder / "tree"
-        self.home = folder / "home"
-        self.making = folder / "making"  # the home while it is made: only the host wrote there
-        self.damaged = folder / "damaged"
-        self.refused = folder / "refused"  # is there when git would not take what came from it
-        self._meta = folder / "meta.json"
+
+    @cached_property
+    def work(self) -> Path:
+        return self.folder / "tree"
+
+    @cached_property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @cached_property
+    def making(self) -> Path:
+        """The home while it is made: only the host wrote there."""
+        return self.folder / "making"
+
+    @cached_property
+    def damaged(self) -> Path:
+        return self.folder / "damaged"
+
+    @cached_property
+    def refused(self) -> Path:
+        """Is there when git would not take what came from it."""
+        return self.folder / "refused"
+
+    @cached_property
+    def _meta(self) -> Path:
+        return self.folder / "meta.json"
 
     @property
     def check(self) -> Tree:

@@ -77,7 +77,7 @@ def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
     box = launch.box
     path = (*read_path(box), *host.path, *STANDARD_PATH)
     program = program_of(launch.argv[0], box, path)
-    real = str(on_host(str(Path(box.at, program)), box))
+    real = on_host(str(Path(box.at, program)), box)
     env = {
         "PATH": os.pathsep.join(dict.fromkeys((*read_path(box), str(Path(real).parent), *path))),
         "HOME": box.home,

@@ -58,12 +58,17 @@ def recipe_of(host: Host, tag: str) -> Recipe:
 
 
 def _joined(words: Iterable[Word]) -> Iterator[Word]:
-    """The same with what stands between two feeds as one word: it is spelled for every box."""
+    """The same with what stands between two feeds as one word."""
     for is_text, some in groupby(words, lambda word: isinstance(word, str)):
         if is_text:
-            yield "\0".join(map(str, some))
+            yield _as_one(map(str, some))
         else:
             yield from some
+
+
+def _as_one(words: Iterable[str]) -> str:
+    """In a feed these are several again: it is quicker to spell them together."""
+    return "\0".join(words)
 
 
 def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
@@ -71,8 +76,8 @@ def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
     gate = " && ".join((*limits(box.caps, host.ceilings), GATE))
     inside = ("/bin/sh", "-c", gate, recipe.tag, *scene.argv)
     bwrap = host.tools.bwrap
-    around = (*recipe.system, *_own_words(scene), *CLOSING, *TOLD)
-    within = (*recipe.filter, *_inner(scene, box))
+    around = (*recipe.system, _as_one((*_own_words(scene), *CLOSING)), *TOLD)
+    within = (*recipe.filter, _as_one(_inner(scene, box)))
     if not host.is_root:
         return (bwrap, "--args", WordsFeed((*around, *DEVICES, *within)), "--", *inside)
     return (

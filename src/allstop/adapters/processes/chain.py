@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -69,29 +68,40 @@ def _is_of_the_system(program: str) -> bool:
 def _needs_nothing(program: str, device: int, inode: int, changed_ns: int) -> bool:
     """The numbers say which file it was: another one is looked at anew."""
     links, real = followed(program)
-    is_seen = is_seen_anyway(Path(program)) and is_seen_anyway(real) and not links
+    is_seen = is_seen_anyway(program) and is_seen_anyway(str(real)) and not links
     return is_seen and not _venvs(Path(program), real) and _head(real).startswith(b"\x7fELF")
 
 
-def is_seen_anyway(path: Path) -> bool:
-    return path.parts[1] in SEEN if len(path.parts) > 1 else False
+def is_seen_anyway(path: str) -> bool:
+    return path.startswith("/") and path[1:].split("/", 1)[0] in SEEN
 
 
 def followed(path: str) -> tuple[list[Link], Path]:
     """The links on the way to where a path really leads, and that place."""
     links: list[Link] = []
-    here = Path("/")
+    here = ""  # a path object for each step would cost more than all the looks
     todo = list(reversed(Path(path).parts[1:]))
     while todo:
         part = todo.pop()
-        here = here.parent if part == ".." else here / part
-        if not here.is_symlink() or len(links) >= LINKS_AT_MOST:
+        here = _above(here) if part == ".." else f"{here}/{part}"
+        target = _link_at(here) if here else None
+        if target is None or len(links) >= LINKS_AT_MOST:
             continue
-        target = here.readlink()
-        links.append(Link(str(target), str(here)))
+        links.append(Link(str(target), here))
         todo += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-        here = Path("/") if target.is_absolute() else here.parent
-    return [link for link in links if not is_seen_anyway(Path(link.dest))], here
+        here = "" if target.is_absolute() else _above(here)
+    return [link for link in links if not is_seen_anyway(link.dest)], Path(here or "/")
+
+
+def _above(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def _link_at(place: str) -> Path | None:
+    try:
+        return Path(os.readlink(place))  # noqa: PTH115 - mostly it is none
+    except OSError:
+        return None
 
 
 def base_of(venv: Path) -> list[str]:
@@ -106,6 +116,7 @@ def base_of(venv: Path) -> list[str]:
     return []
 
 
+@lru_cache(maxsize=256)
 def holds_home(folder: Path, home: str) -> bool:
     """Whether showing it would show all of the home, or of what everything shares there."""
     private = (Path(home), *(Path(home, name) for name in SHARED))
@@ -122,7 +133,7 @@ def _is_too_wide(folder: Path, home: str) -> bool:
 
 
 def _shown(real: Path, home: str) -> Iterator[Mount]:
-    if is_seen_anyway(real) or not real.exists():
+    if is_seen_anyway(str(real)) or not real.exists():
         return
     prefix = _prefix(real)
     if prefix is None or _is_too_wide(prefix, home):
@@ -184,8 +195,13 @@ def _head(real: Path) -> bytes:
 
 def looked_up(name: str, path: Sequence[str]) -> list[str]:
     """The first program of that name, if there is one."""
-    found = shutil.which(name, path=os.pathsep.join(path))
-    return [found] if found else []
+    places = [name] if "/" in name else (f"{folder}/{name}" for folder in path)
+    found = next(filter(_can_be_run, places), None)
+    return [str(Path(found))] if found else []
+
+
+def _can_be_run(place: str) -> bool:
+    return os.path.isfile(place) and os.access(place, os.X_OK)  # noqa: PTH113 - asked for each box
 
 
 def is_program(path: Path) -> bool:

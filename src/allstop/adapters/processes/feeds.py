@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
 from enum import Enum
 from types import TracebackType
 from typing import NamedTuple, TypeAlias
@@ -40,7 +39,7 @@ class Feeds:
 
     def __init__(self, *, reading: int, writing: int) -> None:
         self._told = {Told.READING: reading, Told.WRITING: writing}
-        self._open = ExitStack()
+        self._open: list[int] = []
         self.numbers: list[int] = [reading, writing]
 
     def __enter__(self) -> Feeds:
@@ -52,7 +51,8 @@ class Feeds:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._open.close()
+        for number in self._open:
+            os.close(number)
 
     def spelled(self, words: Iterable[Word]) -> list[str]:
         return [word if isinstance(word, str) else str(self._number(word)) for word in words]
@@ -70,7 +70,7 @@ class Feeds:
                 return self._keep(_filled(os.fsencode(lines)))
 
     def _keep(self, number: int) -> int:
-        self._open.callback(os.close, number)
+        self._open.append(number)
         self.numbers.append(number)
         return number
 

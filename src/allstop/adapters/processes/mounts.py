@@ -58,7 +58,7 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def _order(mount: Mount) -> tuple[tuple[str, ...], bool]:
-    return PurePosixPath(mount.dest).parts, not isinstance(mount, Writable)
+    return tuple(mount.dest.split("/")), not isinstance(mount, Writable)
 
 
 def _without_blocked_links(mounts: Sequence[Mount]) -> list[Mount]:

@@ -16,9 +16,9 @@ def hand_over_box(box: Box, host: Host) -> None:
     """
     if not host.is_root:
         return
-    if box.workspace and _is_ours(Path(box.workspace)) and not any(Path(box.workspace).iterdir()):
+    if box.workspace and _is_ours(box.workspace) and not os.listdir(box.workspace):  # noqa: PTH208
         hand_over(Path(box.workspace), host)
-    if _is_ours(Path(box.home)):
+    if _is_ours(box.home):
         hand_over(Path(box.home), host)
 
 
@@ -37,5 +37,5 @@ def _give(path: Path, host: Host) -> None:
         os.chown(path, host.box_uid, host.box_gid, follow_symlinks=False)
 
 
-def _is_ours(path: Path) -> bool:
-    return path.lstat().st_uid == os.geteuid()
+def _is_ours(path: Path | str) -> bool:
+    return os.lstat(path).st_uid == os.geteuid()

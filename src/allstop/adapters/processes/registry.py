@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -40,11 +41,12 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def write_down(directory: Path, record: Record) -> Path:
-    """It appears whole or not at all."""
-    name = f"{record.driver.pid}-{record.root.pid}"
-    part = directory / f"{name}.part"
-    part.write_bytes(msgspec.json.encode(record))
-    return part.rename(directory / f"{name}.json")
+    """It appears whole or not at all. Paths are slow to make, and every program is written down."""
+    name = f"{directory}/{record.driver.pid}-{record.root.pid}"
+    with open(f"{name}.part", "wb") as part:  # noqa: PTH123
+        part.write(msgspec.json.encode(record))
+    os.rename(f"{name}.part", f"{name}.json")  # noqa: PTH104
+    return Path(f"{name}.json")
 
 
 def recorded(directory: Path) -> tuple[Record, ...]:

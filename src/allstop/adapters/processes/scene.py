@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -52,9 +53,8 @@ def scene_of(launch: Launch, host: Host) -> Scene:
     reads = _reads(box, host)
     path = read_path(box)
     wanted = (*path, *host.path, *STANDARD_PATH)
-    program, *others = (
-        program_of(each, box, wanted) for each in (launch.argv[0], *launch.programs)
-    )
+    names = dict.fromkeys((launch.argv[0], *launch.programs))
+    program, *others = (program_of(each, box, wanted) for each in names)
     needs = _together(_needs(each, box, host) for each in (program, *others))
     mounts = arranged((*_own(box), *reads, *needs.mounts))
     _refuse_detours(mounts)
@@ -81,7 +81,7 @@ def _reads(box: Box, host: Host) -> list[Mount]:
         place = Path(_there(read, "a path to read"))
         if holds_home(place, host.home):
             raise LaunchError(f"{read} is never shown to a program", "name what it needs of it")
-        if is_seen_anyway(place) or (box.workspace and read == box.at):
+        if is_seen_anyway(read) or (box.workspace and read == box.at):
             continue
         mounts += _shown(place, box)
         if (place / "pyvenv.cfg").is_file():
@@ -124,18 +124,18 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
             )
         return found[0]
     place = on_host(str(Path(box.at, name)), box)
-    if not place.exists():
-        if place.is_symlink() and _is_its_own(str(place), box):
+    if not os.path.exists(place):  # noqa: PTH110
+        if os.path.islink(place) and _is_its_own(place, box):  # noqa: PTH114
             return name  # it may lead to something that only the box has
         raise LaunchError(f"there is no program {name}")
-    if not is_program(place):
+    if not is_program(Path(place)):
         raise LaunchError(f"{name} can't be run: it is no executable file")
     return name
 
 
 def _needs(program: str, box: Box, host: Host) -> Needs:
     """Nothing for a program of the workspace: its links and first line are the agent's word."""
-    if not program.startswith("/") or _is_its_own(str(on_host(program, box)), box):
+    if not program.startswith("/") or _is_its_own(on_host(program, box), box):
         return Needs((), ())
     needs = needs_of(program, home=host.home, path=host.path)
     own = (HOME, box.at) if box.workspace else (HOME,)
@@ -171,6 +171,6 @@ def _refuse_detours(mounts: tuple[Mount, ...]) -> None:
 
 
 def _there(path: str, what: str) -> str:
-    if not Path(path).exists():
+    if not os.path.exists(path):  # noqa: PTH110 - paths are slow to make
         raise LaunchError(f"{path} isn't there; it was to be {what}")
     return path
