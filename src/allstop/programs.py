@@ -11,6 +11,9 @@ from allstop.ports import Child, Launch, Launcher, Live, Progress, Stream
 
 KEPT_BYTES = 64 * 1024
 
+AT_ONCE_BYTES = 4000
+"""An empty pipe takes so much although nobody reads: the smallest has a page of 4,096."""
+
 
 class Tail:
     """The last bytes of a stream of any length."""
@@ -44,12 +47,15 @@ async def run_to_end(
     err: Tail | None = None,
 ) -> int:
     """The exit code. Standard error goes to `err`, or to `out` as well where there is none."""
-    async with launcher.launch(launch) as child, anyio.create_task_group() as group:
-        group.start_soon(_feed, child, stdin)
-        await _read(child, out, err or out, live)
-        exit_ = await child.wait()
-        group.cancel_scope.cancel()  # it ended without listening to the end
-    return exit_.code
+    async with launcher.launch(launch) as child:
+        if len(stdin) <= AT_ONCE_BYTES:
+            await _feed(child, stdin)
+            return await _heard(child, out, err or out, live)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_feed, child, stdin)
+            code = await _heard(child, out, err or out, live)
+            group.cancel_scope.cancel()  # it ended without listening to the end
+    return code
 
 
 async def _feed(child: Child, stdin: bytes) -> None:
@@ -57,8 +63,9 @@ async def _feed(child: Child, stdin: bytes) -> None:
     await child.close_input()
 
 
-async def _read(child: Child, out: Tail, err: Tail, live: Progress) -> None:
+async def _heard(child: Child, out: Tail, err: Tail, live: Progress) -> int:
     decoders = {s: codecs.getincrementaldecoder("utf-8")("replace") for s in Stream}
     while (chunk := await child.receive()) is not None:
         (out if chunk.stream is Stream.OUT else err).add(chunk.data)
         live(Live("output", decoders[chunk.stream].decode(chunk.data)))
+    return (await child.wait()).code

@@ -14,6 +14,7 @@ from allstop.adapters.processes.bare import bare
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.proc import children_of
 from allstop.ports import Isolation, LaunchError
+from allstop.programs import AT_ONCE_BYTES, Tail, run_to_end
 
 MEGABYTE = 1024 * 1024
 BARE = Isolation(boxed=False, allowed=True, how="bare")
@@ -258,3 +259,21 @@ async def test_launches_leave_no_descriptor_open(any_launcher, place):
         await everything()
 
     assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+@pytest.mark.parametrize("size", [0, AT_ONCE_BYTES, AT_ONCE_BYTES + 1, 1 << 20])
+async def test_a_program_hears_all_it_is_told_while_it_speaks(any_launcher, place, size):
+    out = Tail(2 << 20)
+    launch = place.launch("sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x; cat")
+    code = await run_to_end(any_launcher, launch, b"y" * size, out, lambda live: None)
+
+    assert (code, out.text()) == (0, "x" * 200_000 + "y" * size)
+
+
+@pytest.mark.parametrize("size", [AT_ONCE_BYTES, 1 << 20])
+async def test_a_program_that_does_not_listen_ends_all_the_same(any_launcher, place, size):
+    out = Tail()
+    launch = place.launch("sh", "-c", "exec <&-; echo deaf; exit 3")
+    code = await run_to_end(any_launcher, launch, b"y" * size, out, lambda live: None)
+
+    assert (code, out.text()) == (3, "deaf\n")

@@ -56,7 +56,7 @@ class Lasting:
         self._root = root
         self._words = tuple(words)
         self._end = end
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._answering: _Answering | None = None
 
     async def answer(self, question: bytes, count: int) -> list[str] | None:

@@ -63,7 +63,8 @@ class Outlet:
         self._selector.register(ended, selectors.EVENT_READ)
 
     async def receive(self) -> Chunk | None:
-        await checkpoint()
+        if self._ready or self._left is not None:
+            await checkpoint()  # otherwise there is something to wait for
         while self._left is None:
             if chunk := self._next_ready():
                 return chunk

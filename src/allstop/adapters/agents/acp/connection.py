@@ -26,7 +26,7 @@ class Connection:
         self._answer_within_s = answer_within_s
         self._lines = Lines()
         self._last_words = Tail(16 * 1024)
-        self._sending = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
         self._where = anyio.Event()
         self.cwd = ""
         self.peer = Peer(self._send, {"jsonrpc": "2.0"})

@@ -64,7 +64,7 @@ class Exchange:
         self.desk = Desk(watch)
         self._lines = Lines()
         self._errors = Tail(16 * 1024)
-        self._sending = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
         self._numbers = itertools.count(1)
         self._waiting: dict[str, anyio.Event] = {}
         self._answers: dict[str, Answer] = {}

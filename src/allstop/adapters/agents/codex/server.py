@@ -32,9 +32,9 @@ class AppServer:
         self._lines = Lines()
         self._last_words = Tail(4096)
         self._ears: dict[str, Ear] = {}
-        self._sending = anyio.Lock()
-        self._pumping = anyio.Lock()
-        self._greeting = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
+        self._pumping = anyio.Lock(fast_acquire=True)
+        self._greeting = anyio.Lock(fast_acquire=True)
         self._greeted = False
         self.limits: told.RateLimits | None = None
         self.threads: dict[str, told.Opened] = {}  # those it has open
