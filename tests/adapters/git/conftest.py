@@ -23,4 +23,7 @@ def root(tmp_path):
 
 @pytest.fixture
 async def desk(root, tmp_path, anyio_backend):
-    return await desk_at(root, tmp_path)
+    """Its gits are ended with it: tests of processes count all that the process has."""
+    desk = await desk_at(root, tmp_path)
+    yield desk
+    desk.workspaces.close()
