@@ -8,6 +8,7 @@ again. Prints figures; asserts nothing.
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import signal
@@ -41,6 +42,11 @@ class Folders:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    look_every_s = math.inf
+
+    def shortage(self) -> str:
+        return ""
 
     def place(self, workspace: str) -> Box:
         for name in ("home", "tree"):

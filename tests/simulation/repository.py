@@ -1,5 +1,6 @@
 """What is in git, in a simulation: it outlives every process."""
 
+import math
 from collections import Counter
 
 import anyio
@@ -20,6 +21,8 @@ BASE = "base"
 
 
 class Repository:
+    look_every_s = math.inf  # there is always room
+
     def __init__(self, chance, auditor):
         self._chance = chance
         self._auditor = auditor
@@ -50,6 +53,9 @@ class Repository:
 
     def place(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
+
+    def shortage(self):
+        return ""
 
     async def keep(self, workspace, label):
         await self._takes(1)
