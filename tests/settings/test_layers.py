@@ -213,3 +213,12 @@ def test_a_fallback_to_itself_is_noted(world):
     assert world.load().notes == (
         "loop.fallback is loop.agent itself: there is nothing to fall back to.",
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["[sprint]\npause_on_error = true\n", "[budget.sprint]\nturns = 3\n"]
+)
+def test_what_nothing_reads_yet_is_noted(world, text):
+    assert world.project(text).load().notes == (
+        "there are no sprints yet: nothing reads [sprint] or [budget.sprint].",
+    )

@@ -152,3 +152,6 @@ def _notes(settings: Settings, untrusted: tuple[Untrusted, ...]) -> Iterator[str
         yield f"{FILE_NAME} asks for what needs your trust, so it is not in force: {keys}. Run `allstop trust` to see and accept it."
     if settings.loop.agent and settings.loop.agent == settings.loop.fallback:
         yield "loop.fallback is loop.agent itself: there is nothing to fall back to."
+    unset = Settings()
+    if settings.sprint != unset.sprint or settings.budget.sprint != unset.budget.sprint:
+        yield "there are no sprints yet: nothing reads [sprint] or [budget.sprint]."

@@ -117,7 +117,7 @@ class Settings(Table, frozen=True, kw_only=True):
     budget: Annotated[Budget, Meta(description="Limits on turns, tokens, money and time.")] = (
         Budget()
     )
-    sprint: Annotated[Sprint, Meta(description="Sprints.")] = Sprint()
+    sprint: Annotated[Sprint, Meta(description="Sprints: not yet, nothing reads this.")] = Sprint()
     approvals: Annotated[ApprovalRules, Meta(description="What agents may run.")] = ApprovalRules()
     limits: Annotated[Limits, Meta(description="Resources of a task.")] = Limits()
     prices: Annotated[

@@ -65,7 +65,9 @@ class Budget(Allowance, frozen=True, kw_only=True):
     """The keys of the table itself hold for each run."""
 
     task: Annotated[Allowance, Meta(description="The same limits for each task.")] = Allowance()
-    sprint: Annotated[Allowance, Meta(description="The same limits for each sprint.")] = Allowance()
+    sprint: Annotated[
+        Allowance, Meta(description="The same limits for each sprint: not yet, nothing reads this.")
+    ] = Allowance()
     day: Annotated[Allowance, Meta(description="The same limits for each day.")] = Allowance()
     at_limit: Annotated[
         AtLimit, Meta(description="At a limit: pause and ask a person, or stop.")
