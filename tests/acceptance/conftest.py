@@ -7,20 +7,9 @@ import pytest
 
 from allstop.testing.model_server import model_server
 from browser.conftest import browser  # noqa: F401 - a fixture
-from parlours import models, served, sitting, talker
+from fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
+from parlours import models, served, sitting
 from salons import Salon
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = talker(tmp_path)
-    yield person
-    person.close()
 
 
 @pytest.fixture

@@ -2,19 +2,7 @@
 
 import pytest
 
-from parlours import talker
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = talker(tmp_path)
-    yield person
-    person.close()
+from fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -8,27 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from people import at_home
+from fixtures import asyncio_backend, person_at_home  # noqa: F401 - fixtures
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def folder(tmp_path):
     return tmp_path / "store"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = at_home(tmp_path)
-    yield person
-    person.close()
 
 
 @pytest.fixture
