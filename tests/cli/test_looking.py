@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 
 from people import wait_for
 
@@ -201,6 +202,7 @@ def test_what_an_agent_or_a_file_says_cannot_fool_a_real_terminal(person):
 def test_the_demo_runs_to_its_end(person, tmp_path):
     said = person.allstop("demo", "--dir", str(tmp_path / "demo"))
 
+    assert f"  . {sys.prefix}/bin/activate\n  cd {tmp_path}/demo\n" in said
     assert "✗ 0 of 1 passed" in said
     assert "✓ 1 of 1 passed" in said
     assert "6 verified, 0 failed, 0 remaining · 6 merged, 1 conflicts resolved" in said

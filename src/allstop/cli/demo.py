@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -67,8 +70,11 @@ def _demo(context: Context) -> int:
         "\nOne gate said no and the agent fixed it (T2), one COMPLETE was not true and was caught\n"
         "(T5), one conflict was resolved by the agent and checked again (T3 or T4). Look around:"
     )
+    if shutil.which("allstop") is None:
+        click.echo(f"  . {shlex.quote(f'{sys.prefix}/bin/activate')}")
     click.echo(f"  cd {folder}")
     click.echo("  allstop list            the board")
+    click.echo("  allstop diff T5         what came of it")
     click.echo("  allstop log T2          what happened, line by line")
     click.echo("  allstop receipts T5     why: every decision and what was known")
     click.echo("  allstop replay board    every decision made again from the record")
