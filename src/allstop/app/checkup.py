@@ -20,6 +20,7 @@ from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.boxes import own_box
 from allstop.app.cleaning import forget
+from allstop.app.looking import helm_of
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
 from allstop.core.ids import RunId
@@ -144,7 +145,7 @@ async def examine(house: House) -> list[Finding]:
         _python(),
         git,
         _repository(house),
-        *_store(house),
+        *await _store(house),
         _sandbox(house, launcher),
         disk,
         *_traces(house),
@@ -185,11 +186,11 @@ def _repository(house: House) -> Finding:
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
 
 
-def _store(house: House) -> list[Finding]:
+async def _store(house: House) -> list[Finding]:
     """Only where it can't be used: that there is none yet is nothing to tell."""
     try:
         if house.has_store:
-            house.journal  # noqa: B018 - opening it is the trial
+            await helm_of(house)
     except AllstopError as error:
         return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
     return []

@@ -11,9 +11,10 @@ from msgspec import Struct
 from allstop.app.phases import phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
+from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
-from allstop.core.events import Event, Opened
-from allstop.core.helm import Helm
+from allstop.core.events import Commanded, Event, Opened
+from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.inbox import needs_person, what_helps
 from allstop.core.run import Pilot, RunState
@@ -70,11 +71,20 @@ async def helm_of(house: House) -> Helm:
     return helms.fold([record.event for record in await house.records.read(HELM)])
 
 
+def _with_stop_file(house: House, helm: Helm) -> Helm:
+    """It counts before anybody has written, and so before it is on the helm."""
+    sentinel = house.records.sentinel
+    if helm.hold is Hold.STOPPED or not sentinel.is_up():
+        return helm
+    at = sentinel.since() or house.clock.now()
+    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=sentinel.why()))
+
+
 async def status(house: House) -> Status:
     """Every open run and the latest ended ones."""
     if not house.has_store:
         return Status(hold="running", stopped_since=None, stopped_by="", runs=[], needs_you=0)
-    helm = await helm_of(house)
+    helm = _with_stop_file(house, await helm_of(house))
     held = house.records.holders()
     heads = await house.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]

@@ -22,7 +22,7 @@ from allstop.core.commands import Allstop, Resume
 from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId
-from allstop.ports import Entry, Holder, StoreBrokenError, StoreFullError
+from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
@@ -158,14 +158,23 @@ async def _receipt(
 
 
 async def lift(house: House, by: str) -> bool:
-    """Resume: take the STOP file away and say so on the helm; false when nothing was held."""
+    """Resume: take the STOP file away and say so on the helm; false when nothing was held.
+
+    Where the store can't be read or written, the file stays: a stop is lifted whole or not at all.
+    """
     was_up = (house.folder / "STOP").exists()
+    await helm_of(house)
     with suppress(FileNotFoundError):
         (house.folder / "STOP").unlink()
-    held = (await helm_of(house)).hold is not Hold.NONE
-    if held:
-        resume = Commanded(at=house.clock.now(), command=Resume(), by=by)
-        await house.journal.append(Entry(HELM, resume))
+    try:
+        held = (await helm_of(house)).hold is not Hold.NONE
+        if held:
+            resume = Commanded(at=house.clock.now(), command=Resume(), by=by)
+            await house.journal.append(Entry(HELM, resume))
+    except (StoreBrokenError, StoreBusyError, StoreFullError):
+        if was_up:
+            raise_stop_file(house, f"{by}, which failed")
+        raise
     return was_up or held
 
 

@@ -14,7 +14,6 @@ from allstop.adapters.git.repository import GitError, Repository
 from allstop.core.moves import Failed, FailureKind, Landed
 
 UNDER_WAY = {
-    "index.lock": "another git command is at work, or was killed",
     "MERGE_HEAD": "a merge is in progress",
     "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
     "REVERT_HEAD": "a revert is in progress",
@@ -73,14 +72,15 @@ async def _move(repository: Repository, ref: str, tip: str, commit: str) -> Land
     there = await repository.commit(ref)
     if there != tip:
         return _moved(ref, there, tip)
-    return _failed(FailureKind.BUSY, f"{repository.root}: {done.said}")
+    locked = _locked(await repository.common_dir() / ref)
+    return _failed(FailureKind.BUSY, f"{repository.root}: {locked or done.said}")
 
 
 async def _move_along(
     repository: Repository, place: Checkout, ref: str, tip: str, commit: str
 ) -> Landed | Failed:
     """The checkout and its branch, in one command of git's."""
-    what = await _in_the_way(repository, place, commit)
+    what = await _in_the_way(repository, place, ref, commit)
     if what is _HALF_LANDED:
         return await _move(repository, ref, tip, commit)
     if what:
@@ -101,7 +101,10 @@ async def _move_along(
 _HALF_LANDED = "the tree is there already"
 
 
-async def _in_the_way(repository: Repository, place: Checkout, commit: str) -> str:
+async def _in_the_way(repository: Repository, place: Checkout, ref: str, commit: str) -> str:
+    common = await repository.common_dir()
+    if locked := _locked(place.git_dir / "index", place.git_dir / "HEAD", common / ref):
+        return locked
     for name, meaning in UNDER_WAY.items():
         if (place.git_dir / name).exists():
             return f"{meaning} ({place.git_dir / name})"
@@ -117,6 +120,15 @@ async def _in_the_way(repository: Repository, place: Checkout, commit: str) -> s
         return _HALF_LANDED
     names = ", ".join(dirty[:NAMED]) + (f" and {len(dirty) - NAMED} more" if dirty[NAMED:] else "")
     return f"it has uncommitted changes: {os.fsencode(names).decode(errors='replace')}"
+
+
+def _locked(*files: Path) -> str:
+    """Git says it at more length than fits where it is shown."""
+    for file in files:
+        lock = file.with_name(f"{file.name}.lock")
+        if lock.exists():
+            return f"another git command is at work, or was killed; if none is, remove {lock}"
+    return ""
 
 
 async def _has_landed_here(repository: Repository, place: Checkout, commit: str) -> bool:

@@ -121,7 +121,7 @@ class Tree:
     def make_anew(self) -> None:
         """An empty tree; what was in it is put aside, the home stays."""
         remove_tree(self.damaged)
-        if self.work.is_dir():
+        if os.path.lexists(self.work):
             self.work.rename(self.damaged)
         remove_tree(self.making)
         self.refused.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ class Tree:
 
 def remove_tree(folder: Path) -> None:
     """Also where a program made folders that not even their owner may enter."""
-    if folder.is_symlink():
+    if folder.is_symlink() or folder.is_file():
         folder.unlink()
     if not folder.exists():
         return

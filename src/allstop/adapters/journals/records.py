@@ -11,6 +11,7 @@ import msgspec
 from allstop.adapters.journals.claims import Claims
 from allstop.adapters.journals.connecting import DAMAGE, broken, connect
 from allstop.adapters.journals.schema import MIGRATIONS
+from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.events import Event
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Clock, Head, Holder, Placed, Record, StoreBrokenError
@@ -23,6 +24,7 @@ class SqliteRecords:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._db = connect(folder / "journal.db", migrations)
+        self.sentinel = Sentinel(folder / "STOP")
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 

@@ -7,9 +7,8 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
-
-import anyio
 
 from allstop.core.plain import one_line
 
@@ -39,6 +38,12 @@ class Sentinel:
         except OSError:
             line = ""
         return one_line(line, 100) or NOBODY
+
+    def since(self) -> datetime | None:
+        try:
+            return datetime.fromtimestamp(self._path.lstat().st_mtime, UTC)
+        except OSError:
+            return None
 
     def raise_(self, why: str) -> None:
         """Put it there, with its words in it from its first moment: somebody may be watching.
@@ -71,6 +76,8 @@ class Sentinel:
 
     async def _changed(self, *, up: bool) -> None:
         """Waits until the folder changes; `up` is what the caller saw before."""
+        import anyio  # who only looks at it waits for nothing
+
         with _folder_events(self._path.parent) as fd:
             if fd is None:
                 await anyio.sleep(_POLL_S)

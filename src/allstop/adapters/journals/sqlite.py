@@ -17,7 +17,7 @@ from allstop.adapters.journals.connecting import DAMAGE, broken
 from allstop.adapters.journals.page import Ledger, Page
 from allstop.adapters.journals.records import SqliteRecords
 from allstop.adapters.journals.schema import MIGRATIONS
-from allstop.adapters.journals.sentinel import NOBODY, Sentinel
+from allstop.adapters.journals.sentinel import NOBODY
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
@@ -76,7 +76,6 @@ class SqliteJournal(SqliteRecords):
         clean: Callable[[Event], Event] | None = None,
     ) -> None:
         super().__init__(folder, clock, migrations)
-        self.sentinel = Sentinel(folder / "STOP")
         self._clock = clock
         self._clean = clean  # of what must never be on a disk
         self._reserve = folder / "reserve"
