@@ -30,3 +30,4 @@ def test_u3_the_first_load_is_small(where, visit, scene):
     assert any(name.endswith(".css") for name in sizes)
     assert any("worker" in name for name in sizes)
     assert sum(sizes.values()) <= MOST_BYTES, sizes
+    assert "/api/v1/settings" not in asked  # the longest answer of all, which few pages need

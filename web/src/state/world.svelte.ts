@@ -41,6 +41,14 @@ export class Log {
     this.lines = new Ring(LOG_LINES)
     this.add([...history, ...later])
   }
+
+  /** What was written before, where lines of many runs are mixed. */
+  precede(history: readonly LogLine[]): void {
+    const lines = this.lines.all()
+    const known = new Set(lines.map(({ run, seq }) => `${run} ${seq}`))
+    this.lines = new Ring(LOG_LINES)
+    this.add([...history.filter(({ run, seq }) => !known.has(`${run} ${seq}`)), ...lines])
+  }
 }
 
 /** What is in flight in one run: words as they come, and the gate. */
@@ -109,6 +117,7 @@ class World {
   #waiting: Message[] = []
   #frame: number | ReturnType<typeof setTimeout> | undefined
   #loading = false
+  #recalls = false
   #boardTimer: ReturnType<typeof setTimeout> | undefined
 
   tasks = $derived.by(() => (this.#taskVersion, [...this.#tasks.values()]))
@@ -228,7 +237,6 @@ class World {
       this.trouble = undefined
       this.isLoaded = true
       this.loads++
-      if (board.tasks.length) void this.#recall().catch(() => undefined) // it is a mere courtesy
     } catch (error) {
       this.trouble = error as Error
     } finally {
@@ -245,12 +253,17 @@ class World {
     this.mode = board.mode
   }
 
-  /** What happened on the board last, so that a page just opened isn't blank. */
-  async #recall(): Promise<void> {
-    if (this.everything.lines.length) return
-    const { seq } = await get<RunDetail>('/runs/board')
-    const last = await get<RecordList>(`/runs/board/events?after=${Math.max(0, seq - RECALLED)}`)
-    if (!this.everything.lines.length) this.everything.add(logOf(last.events))
+  /** What happened on the board last, so that a page which shows that isn't blank at first. */
+  async recallBoard(): Promise<void> {
+    if (this.#recalls) return
+    this.#recalls = true
+    try {
+      const { seq } = await get<RunDetail>('/runs/board')
+      const last = await get<RecordList>(`/runs/board/events?after=${Math.max(0, seq - RECALLED)}`)
+      this.everything.precede(logOf(last.events))
+    } catch {
+      this.#recalls = false // it is a mere courtesy
+    }
   }
 
   async inboxChanged(): Promise<void> {
