@@ -106,20 +106,20 @@ def planting(evil):
     return "\n".join(lines)
 
 
-def meets(person, script):
+def meets(person, script, later):
     """An agent that does this and says that it is done; then a person who looks at all of it."""
     person.agent(f"{script}\necho '<promise>COMPLETE</promise>'", settings=MERGE_AT_ONCE)
     person.commit()
     person.try_allstop("run", "plant it")
     tracked = set(person.git("ls-files").splitlines())
-    for command in LATER:
+    for command in later:
         person.try_allstop(*command)
     return tracked
 
 
 def test_k15_nothing_an_agent_leaves_is_run_on_the_host(person, evil):
     """K15, Q21: not when it comes home, is checked, merged, shown, taken back, nor ever after."""
-    tracked = meets(person, planting(evil) + "\ngit add -fA .")
+    tracked = meets(person, planting(evil) + "\ngit add -fA .", LATER)
 
     assert not evil.exists()
     assert set(FILES) <= tracked, "it was merged"
@@ -129,7 +129,9 @@ def test_k15_nothing_an_agent_leaves_is_run_on_the_host(person, evil):
 @pytest.mark.parametrize("part", GIT)
 def test_k15_nothing_in_an_agents_git_is_run_on_the_host(person, evil, part):
     """K15, Q21: hooks, settings, attributes and objects of its own stay its own."""
-    meets(person, f"echo x >x; git add x; git commit -qm x\n{GIT[part].format(evil=evil)}")
+    trap = GIT[part].format(evil=evil)
+    later = (("diff", "T1"), ("run", "another"))
+    meets(person, f"echo x >x; git add x; git commit -qm x\n{trap}", later)
 
     assert not evil.exists()
     assert person.git("fsck", "--no-dangling", "--connectivity-only") == ""
