@@ -242,7 +242,7 @@ def test_m1_1_prompt_3_in_the_program(person, serve):
     shown = talk.ends(0, f"@router collaborate gpt claude: {SUMMARIZE}")
 
     assert shown.count("One sentence.") == 1
-    assert "1 turns" in shown
+    assert "1 turn" in shown
 
 
 ZEBRAS, LIONS = "Talk about zebras.", "Talk about lions."

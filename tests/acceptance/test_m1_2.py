@@ -154,7 +154,7 @@ def test_m1_2_c_allstop_command_typed_in_the_program(person, serve, word):
     for told in (shown, person.log()):
         assert LATE not in told
         assert BEGUN not in told
-        assert "Session summary: stopped_by_user · 1 turns" in told
+        assert "Session summary: stopped_by_user · 1 turn" in told
     assert in_files(person.repository / ".allstop", LATE) == []
 
 

@@ -353,7 +353,7 @@ def test_r18_history_is_there_after_a_kill_and_another_session_can_begin_instead
 
     log = person.log()
     assert "gpt: first" in log
-    assert "Session summary: interrupted · 1 turns" in log
+    assert "Session summary: interrupted · 1 turn" in log
     assert "Collaboration ended: it was interrupted, and another session began." in log
     assert log.index("interrupted") < log.index("gpt: anew")
     assert LATE not in log
@@ -395,7 +395,7 @@ def test_r8_a_stop_of_everything_ends_the_session(person):
     assert stopped["silent"] == []
     assert stopped["receipt"]["discarded"] == ["room:default: claude takes a turn"]
     assert shown.count(STOPPED) == 1
-    assert "Session summary: stopped_by_user · 1 turns" in shown
+    assert "Session summary: stopped_by_user · 1 turn" in shown
     assert LATE not in person.log()
     assert "Allstop is in force" in person.refuses("room", "Another.")
     assert "no session" in person.refuses("room", "--resume")

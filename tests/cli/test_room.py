@@ -280,7 +280,7 @@ def test_r10_an_aborted_room_ends_its_session_too(person):
 
     shown = talk.ends(130)
     assert STOPPED in shown
-    assert "Session summary: stopped_by_user · 1 turns" in shown
+    assert "Session summary: stopped_by_user · 1 turn" in shown
     assert "the thread 'default' is over" in person.refuses("room", "Again.")
     assert "decisions come out the same" in person.allstop("replay", "room:default")
 

@@ -95,24 +95,26 @@ def test_collaborate_ends_at_max_rounds(rounds, spoke):
 @pytest.mark.parametrize("to", ["gpt", "nobody"])
 def test_r3_a_handoff_to_itself_or_to_a_stranger_is_dropped(to):
     """R3: the message stays, with a warning; Collaborate ends malformed, Autopilot alternates."""
-    bounded, endless = Table(COLLABORATE), Table(AUTOPILOT)
-    for table in (bounded, endless):
+    bounded, endless, single = Table(COLLABORATE), Table(AUTOPILOT), Table(SINGLE)
+    for table in (bounded, endless, single):
         table.turn(message="hello", to=to)
         assert any("dropped" in text for text in table.told("warning"))
 
     assert bounded.ending is Ending.MALFORMED
+    assert single.ending is Ending.NO_HANDOFF, "it was answered"
     assert endless.session.speaker == "claude"
     assert [part.text for part in endless.session.window.parts] == ["gpt: hello"]
 
 
 def test_r2_malformed_ends_collaborate_and_not_autopilot():
-    bounded, endless = Table(COLLABORATE), Table(AUTOPILOT)
-    for table in (bounded, endless):
+    bounded, endless, single = Table(COLLABORATE), Table(AUTOPILOT), Table(SINGLE)
+    for table in (bounded, endless, single):
         table.turn("Sorry, no JSON today.")
         assert any("no envelope" in text for text in table.told("warning"))
         assert table.state.talk.parts[-1].text == "gpt: Sorry, no JSON today."
 
     assert bounded.ending is Ending.MALFORMED
+    assert single.ending is Ending.NO_HANDOFF
     assert endless.session.speaker == "claude"
 
 

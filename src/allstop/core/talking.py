@@ -240,7 +240,8 @@ def ending(
         return Ending.FINAL, f"{agent} says it is done"
     most = rounds(spec)
     if most is not None and to is None and session.called is None:
-        if reply.malformed or reply.handoff is not None:
+        is_odd = reply.malformed or reply.handoff is not None
+        if is_odd and spec.mode is not TalkMode.SINGLE:  # a single question has its answer
             return Ending.MALFORMED, f"{agent}'s reply can't be followed"
         return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
     if most is not None and session.turns >= most:
@@ -329,7 +330,7 @@ def summed_up(summary: Summary) -> str:
     spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
     parts = [
         f"Session summary: {summary.reason}",
-        f"{summary.turns} turns",
+        "1 turn" if summary.turns == 1 else f"{summary.turns} turns",
         f"{summary.tokens:,} tokens",
         f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
         f"{minutes} min {seconds} s" if minutes else f"{seconds} s",
