@@ -33,6 +33,7 @@ from allstop.loop.steps import (
     Queue,
     Rest,
     Step,
+    is_capped,
     lay_out,
     lost_by,
     spent,
@@ -303,7 +304,7 @@ class Drive(Generic[S]):
         watch = MoveWatch(self, state.open_move.id, self._deck.hands.words)
         try:
             within_s = math.inf if left_s is None else left_s
-            most = lost_by(state.open_move) if _is_capped(move) else None
+            most = lost_by(state.open_move) if is_capped(move) else None
             hands = self._deck.hands
             return await hands.perform(self.run, move, watch, within_s, self._leash, most)
         except SupersededError:
@@ -395,7 +396,3 @@ class Drive(Generic[S]):
         if ask.id not in self.state.permits and not self._is_cut:
             await self.note(move_id, Item(kind="unanswered", text=words(ask)))
         return self.state.permits.get(ask.id, UNANSWERED)
-
-
-def _is_capped(move: Work) -> bool:
-    return isinstance(move, TakeTurn) and move.max_tokens is not None

@@ -230,6 +230,10 @@ def unfinished(open_move: OpenMove, kind: FailureKind, known: Usage = UNUSED) ->
     return Failed(kind=kind, usage=lost_by(open_move, known))
 
 
+def is_capped(move: Work) -> bool:
+    return isinstance(move, TakeTurn) and move.max_tokens is not None
+
+
 def lost_by(open_move: OpenMove, known: Usage = UNUSED) -> Usage:
     move = open_move.move
     most = move.most_tokens if isinstance(move, TakeTurn) else None
