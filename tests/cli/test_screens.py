@@ -1,6 +1,6 @@
 """What people see on a terminal while the board is at work, and of it."""
 
-from allstop.cli.output import cells
+from allstop.glance import cells
 from people import wait_for
 
 WORKS = """

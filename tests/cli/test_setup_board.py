@@ -27,6 +27,7 @@ def house(person):
         person.write("allstop.toml", text)
         person.git("add", "-A")
         person.git("commit", "-q", "--allow-empty", "-m", "settings")
+        person.git("branch", "--force", "trunk")
         environment = Environment(home=person.home, variables=person.environment)
         return House(person.repository, environment, flags)
 

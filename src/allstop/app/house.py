@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,17 +118,12 @@ class House:
     @cached_property
     def journal(self) -> SqliteJournal:
         from allstop.adapters.journals.sqlite import SqliteJournal
-        from allstop.ports import StoreBrokenError
 
-        try:
+        with self._opening():
             journal = SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
             ignore = self.folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
-        except OSError as error:
-            said = f"{error.filename or self.folder}: {error.strerror}"
-            hint = "a folder that you can write belongs there, on a disk with room"
-            raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
         return journal
 
     @property
@@ -139,7 +135,19 @@ class House:
     def _records(self) -> SqliteRecords:
         from allstop.adapters.journals.records import SqliteRecords
 
-        return SqliteRecords(self.folder, self.clock)
+        with self._opening():
+            return SqliteRecords(self.folder, self.clock)
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        from allstop.ports import StoreBrokenError
+
+        try:
+            yield
+        except OSError as error:
+            said = f"{error.filename or self.folder}: {error.strerror}"
+            hint = "a folder that you can write belongs there, on a disk with room"
+            raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
 
     @cached_property
     def secrets(self) -> Secrets:
