@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
 
 from allstop.core.events import Closed
 from allstop.core.ids import RunId, root_of
-from allstop.ports import Journal, Record
+from allstop.ports import Ear, Journal, Record
 
 
 @asynccontextmanager
@@ -23,6 +23,62 @@ async def follow(
             group.start_soon(journal.attend)
             yield news
         group.cancel_scope.cancel()
+
+
+class Reader:
+    """Reads on in runs that were written to, in that order; `look` takes each record once.
+
+    What goes wrong with that is told as `trouble`: the runs must go on, looked at or not.
+    """
+
+    def __init__(
+        self, journal: Journal, look: Callable[[Record], None], trouble: Callable[[str], None]
+    ) -> None:
+        self.seqs: dict[RunId, int] = {}  # how far each run has been read
+        self._journal = journal
+        self._look = look
+        self._trouble = trouble
+        self._waiting: dict[RunId, None] = {}
+        self._bell = anyio.Event()
+        self._reading = anyio.Lock()
+
+    def want(self, run: RunId) -> None:
+        self._waiting[run] = None
+        self._bell.set()
+
+    @asynccontextmanager
+    async def listening(self, ear: Ear) -> AsyncIterator[None]:
+        """`ear` says which runs are wanted; all of them have been read when the block is left."""
+        async with anyio.create_task_group() as group:
+            with self._journal.listen(ear):
+                group.start_soon(self._follow)
+                yield
+                await self._catch_up()
+            group.cancel_scope.cancel()
+
+    async def _follow(self) -> None:
+        while True:
+            self._bell = anyio.Event()
+            await self._catch_up()
+            await self._bell.wait()
+
+    async def _catch_up(self) -> None:
+        async with self._reading:  # who comes second finds nothing half read
+            while self._waiting:
+                run = next(iter(self._waiting))
+                del self._waiting[run]
+                await self._read(run)
+
+    async def _read(self, run: RunId) -> None:
+        before = self.seqs.get(run, 0)
+        try:
+            for record in await self._journal.read(run, after=before):
+                self.seqs[run] = record.seq
+                self._look(record)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._trouble(f"{type(error).__name__}: {error}")
+            if self.seqs.get(run, 0) > before:
+                self.want(run)  # what comes after it can be looked at
 
 
 class _News:

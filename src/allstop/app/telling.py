@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from allstop.adapters.telling import Post
+from allstop.app.following import Reader
 from allstop.app.tellers import quiet_hours, tellers
 from allstop.core import alerts
 from allstop.core.alerts import Alert, Scene, Told
@@ -43,12 +42,8 @@ async def telling(
         watch = _Watch(house, engine, name, post, show)
         await watch.begin()
         engine.view(watch.live)
-        async with anyio.create_task_group() as group:
-            with house.journal.listen(watch.ear):
-                group.start_soon(watch.follow)
-                yield
-                await watch.catch_up()
-            group.cancel_scope.cancel()
+        async with watch.reader.listening(watch.ear):
+            yield
 
 
 class _Watch:
@@ -67,22 +62,18 @@ class _Watch:
         self._engine = engine
         self._name = name
         self._post = post
-        self._show = show
+        self.reader = Reader(house.journal, self._look, lambda trouble: show(f"notify: {trouble}"))
         self._without_secrets = lambda text: house.secrets.scrub(text)
         self._where = house.root.name if house.root else ""
         self._told = Told()
-        self._seqs: dict[RunId, int] = {}
         self._states: dict[RunId, RunState[Any]] = {}
-        self._waiting: dict[RunId, None] = {}
         self._troubles: set[tuple[RunId, str]] = set()
-        self._bell = anyio.Event()
-        self._reading = anyio.Lock()
 
     async def begin(self) -> None:
         """What is there already is not told."""
-        self._seqs = {head.run: head.seq for head in await self._journal.heads()}
+        self.reader.seqs = {head.run: head.seq for head in await self._journal.heads()}
         helm = await self._journal.read(HELM)
-        self._seqs[HELM] = helm[-1].seq if helm else 0
+        self.reader.seqs[HELM] = helm[-1].seq if helm else 0
 
     def ear(self, run: RunId, seq: int) -> None:
         """A run that ends is forgotten by the engine: what is known of it is kept until it is read."""
@@ -90,29 +81,7 @@ class _Watch:
         if state is not None:
             self._states[run] = state
         if state is not None or run == HELM or root_of(run) in self._states:
-            self._waiting[run] = None
-            self._bell.set()
-
-    async def follow(self) -> None:
-        while True:
-            self._bell = anyio.Event()
-            await self.catch_up()
-            await self._bell.wait()
-
-    async def catch_up(self) -> None:
-        async with self._reading:  # who comes second finds nothing half read
-            while self._waiting:
-                run = next(iter(self._waiting))
-                del self._waiting[run]
-                try:
-                    await self._read(run)
-                except Exception as error:  # noqa: BLE001 - the runs must go on, told of or not
-                    self._show(f"notify: {type(error).__name__}: {error}")
-
-    async def _read(self, run: RunId) -> None:
-        for record in await self._journal.read(run, after=self._seqs.get(run, 0)):
-            self._seqs[run] = record.seq
-            self._look(record)
+            self.reader.want(run)
 
     def _look(self, record: Record) -> None:
         event = record.event

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import anyio
-
 from allstop.adapters.tracing import MISSING, is_installed
+from allstop.app.following import Reader
 from allstop.core import spans
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import BOARD, HELM, AgentName, RunId, root_of
@@ -37,14 +36,10 @@ async def tracing(
     from allstop.adapters.tracing.otlp import sending
 
     with sending(wishes.endpoint, house.folder / "logs" / "traces.log") as send:
-        watch = _Watch(house, engine, send)
+        watch = _Watch(house, engine, send, note)
         await watch.begin()
-        async with anyio.create_task_group() as group:
-            with house.journal.listen(watch.ear):
-                group.start_soon(watch.follow)
-                yield
-                await watch.catch_up()
-            group.cancel_scope.cancel()
+        async with watch.reader.listening(watch.ear):
+            yield
 
 
 class _Watch:
@@ -53,17 +48,20 @@ class _Watch:
     The board is left out: it is never over, and what it starts are runs themselves.
     """
 
-    def __init__(self, house: House, engine: LocalEngine, send: Callable[[Span], None]) -> None:
+    def __init__(
+        self,
+        house: House,
+        engine: LocalEngine,
+        send: Callable[[Span], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self.reader = Reader(house.journal, self._look, lambda why: note(f"traces: {why}"))
         self._house = house
         self._engine = engine
         self._send = send
         self._before: dict[RunId, int] = {}  # what was there already has been sent by others
-        self._seqs: dict[RunId, int] = {}
         self._known: dict[RunId, Traced] = {}
         self._roots: set[RunId] = set()
-        self._waiting: dict[RunId, None] = {}
-        self._bell = anyio.Event()
-        self._reading = anyio.Lock()
 
     async def begin(self) -> None:
         self._before = {head.run: head.seq for head in await self._house.journal.heads()}
@@ -72,26 +70,10 @@ class _Watch:
         if self._engine.state(run) is not None:
             self._roots.add(root_of(run))
         if run not in (BOARD, HELM) and root_of(run) in self._roots:
-            self._waiting[run] = None
-            self._bell.set()
-
-    async def follow(self) -> None:
-        while True:
-            self._bell = anyio.Event()
-            await self.catch_up()
-            await self._bell.wait()
-
-    async def catch_up(self) -> None:
-        async with self._reading:
-            while self._waiting:
-                run = min(self._waiting, key=len)  # a run before what is below it
-                del self._waiting[run]
-                for record in await self._house.journal.read(run, after=self._seqs.get(run, 0)):
-                    self._look(record)
+            self.reader.want(run)
 
     def _look(self, record: Record) -> None:
         run, seq, event = record
-        self._seqs[run] = seq
         if isinstance(event, Opened):
             above = self._known.get(event.parent) if event.parent else None
             self._known[run] = spans.begin(run, PILOTS[event.kind], event, above)
