@@ -7,4 +7,5 @@ import App from './App.svelte'
 import { theme } from './state/theme.svelte'
 
 theme.apply()
-mount(App, { target: document.getElementById('app')! })
+// In a task of its own: reading the program and putting it up would be one long one on a phone.
+setTimeout(() => mount(App, { target: document.getElementById('app')! }))
