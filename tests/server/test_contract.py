@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema_rs
@@ -55,14 +56,15 @@ def test_every_event_of_the_stream_is_as_described(scene):
         )
         for each in described["content"]["text/event-stream"]["schema"]["oneOf"]
     }
+    scene.restart()  # at its start it counts what waits: from here on, what is approved is news
     stream = Stream(scene, last="0.0")
     scene.post("/runs", {"kind": "room", "goal": scenes.GOAL, "thread": "two", "max_rounds": 1})
     scene.tell(scene.id_of("Explain rate limits in the documentation"), "approve")
     scene.post("/runs", {"kind": "auto", "goal": "Answer 404", "agent": "demo"})
     wanted = {"log", "run", "board", "task", "room", "talk", "inbox", "auto", "live"}
 
-    events = stream.until(lambda event: wanted <= {each.kind for each in stream.events})
-    stream.close()
+    with closing(stream):
+        events = stream.until(lambda event: wanted <= {each.kind for each in stream.events})
 
     for event in events:
         shapes[event.kind].validate(event.data)
