@@ -444,7 +444,7 @@ async def test_r8_a_stop_file_ends_the_session_too(person):
         (sits.house.folder / "STOP").touch()
         await sits.rest()
         record = await sits.record()
-        with anyio.fail_after(1):
+        with anyio.fail_after(20):
             await sits.server.left.wait()
 
     assert record.ending == "stopped_by_user"

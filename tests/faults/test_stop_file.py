@@ -41,7 +41,7 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
             await engine.open(run, "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
         for run in "abc":
@@ -58,15 +58,15 @@ async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal
         await engine.open("t", "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             assert await engine.rested("t") == Parked("allstop")
     journal.sentinel.lower()
     async with world.running() as engine:
         await engine.take("t")
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             assert await engine.rested("t") == Parked("allstop")
         await engine.command(HELM, Resume())
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             while await world.outcome("t") != [Outcome.DONE]:
                 await anyio.sleep(0.01)
 
@@ -77,7 +77,7 @@ async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     world.agent("cli", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             assert await engine.rested("t") == Parked("allstop")
 
     assert (await helm_of(journal)).hold is Hold.STOPPED

@@ -87,11 +87,11 @@ async def test_k13_a_rate_limit_ends_the_turn_with_the_time_it_was_told(bench):
     agent = await bench.agent([Fault.RATE_LIMITED])
     before = SystemClock().now()
 
-    with anyio.fail_after(6):
-        result = await bench.turn(agent)
+    result = await bench.turn(agent)
 
+    waits = timedelta(seconds=7)
     assert result.kind is FailureKind.RATE_LIMITED
-    assert timedelta(seconds=6) < result.retry_at - before < timedelta(seconds=15)
+    assert before + waits <= result.retry_at <= SystemClock().now() + waits
     assert len(bench.server.requests) == 1
 
 
