@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from allstop.core.plain import one_line, plain
+from allstop.core.plain import counted, one_line, plain
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -128,7 +128,7 @@ def _run_line(view: RunView, ids: int, titles: int) -> str:
     """In columns where there is room for them; the title gives way first."""
     mark = _MARKS.get(view.status, "✗")
     words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
-    used = f"{view.tally.turns} turn" + ("" if view.tally.turns == 1 else "s")
+    used = counted(view.tally.turns, "turn")
     front, back = f"{mark} {view.id:<{ids}} ", f"  {words}  ({used})"
     title = fitting(view.title, 50, len(front) + len(back))
     wide = columns()

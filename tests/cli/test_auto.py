@@ -84,7 +84,7 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
     policy.write_text('[auto]\nreview = "never"\n')
     said = person.allstop("replay", "all", "--policy", str(policy))
     assert "turn 2: review became stop" in said
-    assert "1 runs: 1 stopped earlier, 1 of them wrongly" in said
+    assert "1 run: 1 stopped earlier, 1 of them wrongly" in said
 
 
 def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
@@ -96,7 +96,25 @@ def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
     done = person.try_allstop("replay", "all", "--policy", str(policy))
 
     assert done.returncode == 2
-    assert "rewiev" in done.stderr
+    assert f"{policy}:2: auto.rewiev" in done.stderr
+    assert "did you mean" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("", "nothing of [auto]"), ("revieww = 1\n", "auto.revieww"), ("a =\n", ":1: ")],
+)
+def test_f7_a_policy_that_says_nothing_is_refused_too(coder, tmp_path, said, words):
+    """F7: nobody takes what was not understood for what changes nothing."""
+    person = coder()
+    person.allstop("auto", "Write a parser")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(said)
+
+    done = person.try_allstop("replay", "all", "--policy", str(policy))
+
+    assert done.returncode == 2
+    assert words in done.stderr
 
 
 def test_f4_no_progress_pauses_and_a_person_goes_on(coder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +18,8 @@ from allstop.core.errors import AllstopError
 from allstop.core.guidance import GuideSpec
 from allstop.core.ids import AgentName, RunId
 from allstop.pilots.auto import AutoPilot
-from allstop.settings.model import Approvals, Auto
+from allstop.settings.apart import settings_apart
+from allstop.settings.model import Approvals
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -191,19 +191,13 @@ async def recorded_autos(house: House, run: str) -> list[Recorded]:
     return [recorded]
 
 
-def other_rules(recorded: Recorded, file: str) -> AutoSpec:
+def other_rules(recorded: Recorded, file: Path) -> AutoSpec:
     """The run's own terms, with the [auto] settings of a file in their place.
 
     Raises:
-        AllstopError: it is no such file.
+        SettingsError: it is no such file.
     """
-    try:
-        document = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        auto = msgspec.convert(document.get("auto", {}), Auto)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise AllstopError(
-            f"{file}: {error}", "it needs a table [auto] as in allstop.toml"
-        ) from None
+    auto = settings_apart(file, "auto").auto
     given = {
         name: getattr(auto, name)
         for name in (

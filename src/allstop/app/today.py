@@ -16,6 +16,7 @@ from allstop.core.day import is_limited, near
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
+from allstop.core.plain import counted
 from allstop.loop.days import Days
 from allstop.ports import Entry
 
@@ -103,7 +104,7 @@ async def allow_more(house: House, more: More, by: str, days: Days | None = None
 
 def day_lines(day: Today) -> list[str]:
     """For a terminal."""
-    used = f"{day.turns:,} turns · {day.tokens:,} tokens · ${day.cost_usd:.2f}"
+    used = f"{counted(day.turns, 'turn')} · {day.tokens:,} tokens · ${day.cost_usd:.2f}"
     lines = [f"Today: {used} · {day.minutes:,.0f} minutes since the first turn"]
     rows = (
         ("turns", f"{day.turns:,}", day.max_turns and f"{day.max_turns:,}"),

@@ -17,7 +17,7 @@ from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
-from allstop.core.plain import one_line, plain
+from allstop.core.plain import counted, one_line, plain
 from allstop.core.replies import Signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
@@ -167,7 +167,7 @@ def summary(stats: Statistics) -> list[str]:
     merges = f"{stats.merged} merged, {stats.conflicts_resolved} conflicts resolved"
     if stats.pending_merges:
         merges += f", {stats.pending_merges} pending"
-    turns = "1 iteration" if stats.iterations == 1 else f"{stats.iterations} iterations"
+    turns = counted(stats.iterations, "iteration")
     if stats.completed:
         turns += f" (average {stats.average:g}, fastest {stats.fastest}, slowest {stats.slowest})"
     cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ import msgspec
 
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.ids import RunId
-from allstop.core.plain import one_line
+from allstop.core.plain import counted, one_line
 from allstop.core.views import Line
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
             continue
-        turns = "1 turn" if receipt.tally.turns == 1 else f"{receipt.tally.turns} turns"
+        turns = counted(receipt.tally.turns, "turn")
         used = f"{turns}, {receipt.tally.tokens:,} tokens so far"
         click.echo(
             f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}"
@@ -177,12 +178,12 @@ def _print_decisions(recorded: Recorded, *, as_json: bool) -> None:
     "--policy",
     "policy_file",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Decide by the [auto] settings of this file instead; RUN may be `all`.",
 )
 @json_option
 @click.pass_obj
-def replay(context: Context, run_id: str, policy_file: str | None, as_json: bool) -> int:
+def replay(context: Context, run_id: str, policy_file: Path | None, as_json: bool) -> int:
     """Decide everything in RUN again from its record and show each difference."""
     if policy_file is not None:
         return _backtest(context, run_id, policy_file, as_json=as_json)
@@ -206,7 +207,7 @@ def replay(context: Context, run_id: str, policy_file: str | None, as_json: bool
     return 1 if found else 0
 
 
-def _backtest(context: Context, run_id: str, policy_file: str, *, as_json: bool) -> int:
+def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool) -> int:
     """What other rules would have done: stopped when, saved what, and wrongly or not."""
     from allstop.app.autos import other_rules, recorded_autos
     from allstop.core.auto_views import backtest
@@ -221,7 +222,7 @@ def _backtest(context: Context, run_id: str, policy_file: str, *, as_json: bool)
         print_json({"runs": tests})
         return 0
     for run_name, test in tests.items():
-        click.echo(f"{run_name}: {test.turns} turns, {test.tokens:,} tokens")
+        click.echo(f"{run_name}: {counted(test.turns, 'turn')}, {test.tokens:,} tokens")
         for difference in test.differences:
             click.echo(f"      {difference}")
         if test.stops_at is None:
@@ -229,14 +230,14 @@ def _backtest(context: Context, run_id: str, policy_file: str, *, as_json: bool)
             continue
         wrongly = "; WRONGLY: the run reached its goal" if test.wrongly else ""
         click.echo(
-            f"      it would have stopped after turn {test.stops_at}: {test.saved_turns} turns and"
-            f" {test.saved_tokens:,} tokens saved{wrongly}"
+            f"      it would have stopped after turn {test.stops_at}:"
+            f" {counted(test.saved_turns, 'turn')} and {test.saved_tokens:,} tokens saved{wrongly}"
         )
     stopped = [test for test in tests.values() if test.stops_at is not None]
     wrong = sum(test.wrongly for test in stopped)
     saved = sum(test.saved_tokens for test in stopped)
     click.echo(
-        f"{len(tests)} runs: {len(stopped)} stopped earlier, {wrong} of them wrongly;"
+        f"{counted(len(tests), 'run')}: {len(stopped)} stopped earlier, {wrong} of them wrongly;"
         f" {saved:,} tokens saved"
     )
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from allstop.cli.output import Context, fitting, json_option, look, print_json, run
-from allstop.core.plain import one_line, plain
+from allstop.core.plain import counted, one_line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,7 +184,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
             click.echo(f"{name + ':':<12} {plain(words)}")
     for attempt in task.attempts:
         how = attempt.outcome.value if attempt.outcome else "at work"
-        turns = "1 turn" if attempt.tally.turns == 1 else f"{attempt.tally.turns} turns"
+        turns = counted(attempt.tally.turns, "turn")
         click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
     for line in work:
         click.echo(line)
@@ -312,7 +312,7 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
         print_json({"added": [task.id for task in done.added], "known": done.known})
         return
     known = f"; {done.known} there already" if done.known else ""
-    click.echo(f"{_count(len(done.added))} added{known}.")
+    click.echo(f"{counted(len(done.added), 'task')} added{known}.")
 
 
 @click.command()
@@ -331,8 +331,4 @@ def export(context: Context, format_: str, output: Path | None) -> None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
         output.write_text(text, encoding="utf-8")
-        click.echo(f"{_count(len(tasks))} written to {output}")
-
-
-def _count(number: int) -> str:
-    return "1 task" if number == 1 else f"{number:,} tasks"
+        click.echo(f"{counted(len(tasks), 'task')} written to {output}")

@@ -29,6 +29,11 @@ def one_line(text: str, most: int = 100) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 turn`, `2,000 turns`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def last_line(text: str) -> str:
     """The last of its lines, as one short line."""
     return one_line(text.rstrip().rpartition("\n")[2])

@@ -12,6 +12,7 @@ from allstop.core.circles import REMEMBERED, fingerprint, in_circles
 from allstop.core.envelopes import Reply
 from allstop.core.ids import AgentName
 from allstop.core.moves import Usage
+from allstop.core.plain import counted
 from allstop.core.prompting import Part
 from allstop.core.talk import (
     AUTOPILOT,
@@ -330,7 +331,7 @@ def summed_up(summary: Summary) -> str:
     spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
     parts = [
         f"Session summary: {summary.reason}",
-        "1 turn" if summary.turns == 1 else f"{summary.turns} turns",
+        counted(summary.turns, "turn"),
         f"{summary.tokens:,} tokens",
         f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
         f"{minutes} min {seconds} s" if minutes else f"{seconds} s",

@@ -68,7 +68,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import last_line, one_line
+from allstop.core.plain import counted, last_line, one_line
 from allstop.core.remarks import in_words
 from allstop.core.replies import Said, Signal, read_signal
 from allstop.core.run import Pilot, RunState
@@ -205,7 +205,7 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
         case Landed(commit=commit):
             return f"landed as {commit[:10]}"
         case Surveyed(commit=commit, paths=paths, more=more):
-            return f"{_count(len(paths) + more, 'name')} at {commit[:10]}"
+            return f"{counted(len(paths) + more, 'name')} at {commit[:10]}"
         case Spawned(run=run):
             return f"started {run}"
         case Failed(kind=kind, message=message):
@@ -237,11 +237,7 @@ def _used(tokens: int) -> str:
 def _changed(change: Change | None) -> str:
     if change is None or not change.commits:
         return ""
-    return f"{_count(change.commits, 'commit')}, {_count(change.files, 'file')} changed"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
 
 
 def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
@@ -332,6 +328,6 @@ def _permitted(permit: Permit) -> str:
 
 
 def receipt(halted: Halted) -> str:
-    killed = _count(len(halted.killed), "process tree")
-    lost = _count(len(halted.discarded), "turn")
+    killed = counted(len(halted.killed), "process tree")
+    lost = counted(len(halted.discarded), "turn")
     return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} put down, {lost} discarded"

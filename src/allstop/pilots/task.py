@@ -43,7 +43,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import last_line, one_line
+from allstop.core.plain import counted, last_line, one_line
 from allstop.core.prompting import prompt
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at
@@ -161,7 +161,7 @@ class TaskPilot:
         if state.said.signal is Signal.COMPLETE and not _must_hear(state):
             return _completing(state)
         if state.iteration >= spec.iterations:
-            note = f"not done after {spec.iterations} turns"
+            note = f"not done after {counted(spec.iterations, 'turn')}"
             return Finish(outcome=Outcome.TIMED_OUT, note=note)
         return _turn(state, brief)
 

@@ -10,7 +10,7 @@ from msgspec import convert
 from allstop.core.approvals import Decision, Rule
 from allstop.settings.keys import Document, KeyPath, dotted, value_at
 from allstop.settings.model import ApprovalRule
-from allstop.settings.problems import Fault, SettingsError
+from allstop.settings.problems import Fault
 
 RULES: KeyPath = ("approvals", "rules")
 _DECISIONS = tuple(decision.value for decision in Decision)
@@ -107,23 +107,6 @@ def _because(rule: Rule, example: str) -> str:
 
 def rules_in(path: Path) -> tuple[Rule, ...]:
     """Of a file of their own: [approvals] as in allstop.toml, or only `rules`."""
-    from allstop.settings.layers import file_layer, origin_of
-    from allstop.settings.model import Settings
-    from allstop.settings.origins import UserFile
-    from allstop.settings.problems import Problem, locate
-    from allstop.settings.reading import Missing, Text, read_file
+    from allstop.settings.apart import settings_apart
 
-    content = read_file(path)
-    if isinstance(content, Missing):
-        raise SettingsError([Problem(file=str(path), message="there is no such file")])
-    if isinstance(content, Text) and "rules" in content.document:
-        lines = {("approvals", *key): line for key, line in content.lines.items()}
-        document: Document = {"approvals": content.document}
-        content = Text(document=document, lines={("approvals",): 1, **lines})
-    layer = file_layer(path, content, UserFile)
-    found = [
-        locate(fault, origin_of((layer,), fault.path)) for fault in rule_faults(layer.document)
-    ]
-    if problems := [*layer.problems, *found]:
-        raise SettingsError(problems)
-    return rules_of(convert(layer.document, Settings).approvals.rules)
+    return rules_of(settings_apart(path, "approvals", faults=rule_faults).approvals.rules)
