@@ -11,6 +11,7 @@ from adapters.claude_code.bench import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.model_server import Fault, Refused, Say
+from flooding import MOST_MB, Scales
 from stalling import result_of
 
 KINDS = {
@@ -69,6 +70,18 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fa
     assert (result.kind, result.usage) == (FailureKind.STALLED, Usage())
     assert server.requests
     assert list((tmp_path / "live").iterdir()) == []
+
+
+async def test_q18_words_without_end_are_shown_and_not_kept(bench):
+    """Q18: 256 MB of deltas; what is no reply in the end is none, and its class is told."""
+    scales = Scales()
+    agent = await bench.agent([Fault.ENDLESS_WORDS])
+
+    result = await bench.turn(agent, scales)
+
+    assert result.kind is FailureKind.NETWORK
+    assert scales.chars > 100_000_000
+    assert scales.grown_mb < MOST_MB
 
 
 async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):

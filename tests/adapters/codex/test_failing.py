@@ -8,6 +8,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.core.moves import FailureKind, TurnDone, Usage
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Fault, Refused, Say
+from flooding import MOST_MB, Scales
 from stalling import result_of
 
 USED_UP = {"type": "usage_limit_reached", "message": "x", "plan_type": "plus"}
@@ -62,6 +63,18 @@ async def test_q18_a_spoiled_piece_is_no_word_of_the_reply(stage, fault):
 
     assert isinstance(result, TurnDone), result
     assert result.text == "the zebra crosses the road"
+
+
+async def test_q18_words_without_end_are_shown_and_not_kept(stage):
+    """Q18: 256 MB of deltas; what is no reply in the end is none, and its class is told."""
+    scales = Scales()
+    agent = await stage.agent_that(Fault.ENDLESS_WORDS)
+
+    result = await agent.take_turn(turn(None), scales)
+
+    assert result.kind is FailureKind.NETWORK
+    assert scales.chars > 100_000_000
+    assert scales.grown_mb < MOST_MB
 
 
 async def test_q18_a_slow_drip_that_ends_is_a_reply(stage):
