@@ -94,6 +94,18 @@ def test_b8_every_way_to_end_has_its_status_and_its_exit_code(person, script, co
     assert person.merged() == []
 
 
+def test_b6_what_is_odd_about_a_workspace_is_said(person):
+    """B6: a note that nobody sees is none."""
+    person.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    person.agent("echo x >x.txt; echo '<promise>COMPLETE</promise>'")
+    person.commit()
+
+    said = person.allstop("run", "write it")
+
+    assert "warning: files kept by Git LFS are pointers here" in said
+    assert "warning: files kept by Git LFS are pointers here" in person.allstop("log", "T1")
+
+
 def test_b11_an_answer_becomes_the_next_prompt(person):
     """B11: PENDING frees the slot; the answer goes on with the same attempt."""
     person.agent(
