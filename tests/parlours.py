@@ -199,7 +199,7 @@ class Record:
         return "\n".join([*(event.text for event in self.events), *transcript])
 
 
-async def until(condition, what, within_s=10.0):
+async def until(condition, what, within_s=60.0):
     with anyio.move_on_after(within_s):
         while True:
             found = condition()
@@ -304,7 +304,7 @@ class Program:
     def type(self, line):
         os.write(self.process.stdin.fileno(), line.encode() + b"\n")
 
-    def shows(self, words, within_s=20.0):
+    def shows(self, words, within_s=60.0):
         """Wait for it; how long that took."""
         began = time.monotonic()
         wait_for(lambda: words in self.out or self.process.poll() is not None, words, within_s)
@@ -313,7 +313,7 @@ class Program:
         assert words in self.out, self.out + self.err
         return took_s
 
-    def notes(self, words, within_s=20.0):
+    def notes(self, words, within_s=60.0):
         wait_for(lambda: words in self.err or self.process.poll() is not None, words, within_s)
         self._join()
         assert words in self.err, self.out + self.err

@@ -188,7 +188,7 @@ def at_home(place):
     return person
 
 
-def wait_for(condition, what, within_s=20.0):
+def wait_for(condition, what, within_s=60.0):
     until = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until, f"waited too long for: {what}"

@@ -158,5 +158,5 @@ class Tab:
                 found.append((who, message.locator(".markdown").inner_text()))
         return found
 
-    def shows(self, text, within_s=20.0):
+    def shows(self, text, within_s=60.0):
         expect(self.log).to_contain_text(text, timeout=within_s * 1000)

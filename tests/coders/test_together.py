@@ -207,7 +207,7 @@ def alive(marker):
     return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
 
 
-async def until(condition, within_s=30):
+async def until(condition, within_s=60):
     with anyio.fail_after(within_s):
         while not condition():
             await anyio.sleep(0.05)

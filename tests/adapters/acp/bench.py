@@ -87,7 +87,7 @@ class Bench:
         return self.beat.stat().st_size != size
 
 
-async def until(condition, within_s=20):
+async def until(condition, within_s=60):
     with anyio.fail_after(within_s):
         while not condition():
             await anyio.sleep(0.01)

@@ -64,7 +64,7 @@ def outputs(asked) -> list[str]:
     return [str(each["output"]) for each in said if each.get("type", "").endswith("_output")]
 
 
-async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 60) -> None:
     with anyio.fail_after(within_s):
         while not condition():
             await anyio.sleep(0.01)
