@@ -102,6 +102,10 @@ def status_lines(house: House, found: Status) -> list[str]:
         )
     elif found.hold != "running":
         lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+    if found.disk_full:
+        lines.append(
+            f"! The disk is full: nothing is recorded until there is room for {house.folder}."
+        )
     if room := control_room(house.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
     lines += _board_lines(found.board) if found.board else []

@@ -73,6 +73,65 @@ def test_q19_a_turn_is_cut_and_its_stop_recorded_on_a_full_disk(on_a_small_disk)
     assert happened["ended"] == ["Opened", "MoveStarted", "MoveEnded"]
 
 
+# --- the whole program, on a disk that becomes full while an agent works ---
+
+
+@pytest.fixture
+def crowded(report, can_mount, tmp_path):
+    assert can_mount, "a disk of our own is needed: allow user namespaces, or be root"
+    place = tmp_path / "disk"
+    place.mkdir()
+    return lambda scene: report("crowded.py", place, scene, wrap=NAMESPACE)
+
+
+def is_whole(happened):
+    """Whether the work went on to its end, with what was done before the disk was full."""
+    assert happened["again"]["code"] == 0, happened["again"]["said"]
+    assert happened["tasks"] == {"T1": "done"}
+    assert happened["merged"] == ["T1"]
+    assert {"one.txt", "two.txt"} <= set(happened["files"])
+    assert happened["fsck"] == 0
+    return "damaged" not in happened["again"]["said"]
+
+
+def test_q19_a_task_waits_for_room_and_says_so_once(crowded):
+    """Q19, K17: the agent is ended at once, the reason is recorded when it can be."""
+    happened = crowded("waits")
+
+    run, status = happened["run"], happened["status"]
+    assert status["code"] == 0
+    assert "! The disk is full: nothing is recorded until there is room for /" in status["said"]
+    assert run["code"] == 4
+    assert run["said"].count("the disk is full: make room for /") == 1
+    assert (
+        "T1 waits: limit reached: the disk has 0 MB left, and 200 MB are kept free" in run["said"]
+    )
+    assert is_whole(happened)
+
+
+def test_q19_a_program_at_work_is_stopped_and_nothing_of_its_work_is_lost(crowded):
+    """Q19, K2: from the reserve; what git could not take in for want of room is no damage."""
+    happened = crowded("stopped")
+
+    assert happened["stop"]["code"] == 0, happened["stop"]["said"]
+    assert happened["alive"] == []
+    assert happened["run"]["code"] == 130
+    assert "ALLSTOP since" in happened["after"]["said"]
+    assert happened["helm"] == ["commanded", "halted", "commanded"]
+    assert is_whole(happened)
+
+
+def test_q19_a_stop_is_recorded_although_nobody_has_the_store_open(crowded):
+    """Q19, K3: SQLite can't make the file that it would share with others."""
+    happened = crowded("stopped by somebody else")
+
+    assert happened["stop"]["code"] == 0, happened["stop"]["said"]
+    assert "can't be written" not in happened["stop"]["said"]
+    assert "ALLSTOP since" in happened["after"]["said"]
+    assert happened["helm"] == ["commanded", "commanded"]
+    assert is_whole(happened)
+
+
 @pytest.mark.parametrize("scene", ["journal", "twice", "newcomer", "engine"])
 def test_q19_the_same_holds_where_sqlite_is_only_told_that_it_is_full(report, tmp_path, scene):
     """So that the way for places without mounts is tried everywhere."""

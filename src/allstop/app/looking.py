@@ -39,6 +39,7 @@ class Status(Struct, frozen=True, kw_only=True):
     runs: list[RunView]
     needs_you: int
     board: BoardStatus | None = None
+    disk_full: bool = False  # what is said here may be old: nothing more can be recorded
 
 
 class BoardStatus(Struct, frozen=True, kw_only=True):
@@ -99,6 +100,7 @@ async def status(house: House) -> Status:
         runs=views,
         needs_you=asking + sum(each.needs_you for each in views if each.parent is None),
         board=board,
+        disk_full=house.records.is_full(),
     )
 
 

@@ -27,7 +27,7 @@ from allstop.core.commands import AddTasks, Assign, Command, Resume
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.specs import BoardSpec, Mode
 from allstop.core.talk import SessionSpec
-from allstop.engines.local import Show
+from allstop.engines.showing import Show
 from allstop.pilots.board import BoardState
 from allstop.ports import HeldError
 

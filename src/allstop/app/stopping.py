@@ -48,10 +48,12 @@ async def stop(house: House, by: str) -> Stopped:
     stop_ = Commanded(at=asked_at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
-    with suppress(StoreBrokenError):
+    try:
         driving = others_at_work(house)
         with anyio.move_on_after(ANSWER_S):
             await _say_and_wait(house, stop_, set(driving), answers)
+    except* StoreBrokenError:
+        pass  # the STOP file stands, and what is left is ended
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
     killed = put_down_recorded(house.live) if house.live.exists() else ()
     for pid in silent:
@@ -79,7 +81,8 @@ async def _say_and_wait(
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
             group.start_soon(journal.attend)
-            await _say(journal, stop_)
+            with suppress(StoreBusyError, StoreFullError):  # who drives may answer all the same
+                await _say(journal, stop_)
             while True:
                 heard = anyio.Event()
                 for record in await journal.read(HELM):
@@ -141,7 +144,7 @@ async def _receipt(
         if killed or silent:
             await house.journal.append(Entry(HELM, mine))
         await end_unheard(house, silent)
-    except (StoreBrokenError, StoreFullError):
+    except (StoreBrokenError, StoreBusyError, StoreFullError):
         recorded_ = False  # the STOP file still stands
     parts = (*answers.values(), mine)
     whole = Halted(

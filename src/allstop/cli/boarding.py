@@ -145,7 +145,8 @@ def _say_goodbye(
             at_limit = reason
     if at_limit:
         screen.note(
-            f"limit reached: {at_limit}. Raise it ([budget], [limits], --budget): allstop run"
+            f"limit reached: {at_limit}. Go on, if need be with more"
+            " ([budget], [limits], --budget): allstop run"
         )
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]

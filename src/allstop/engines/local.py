@@ -25,6 +25,7 @@ from allstop.engines.folding import fold
 from allstop.engines.halting import Receipts
 from allstop.engines.insisting import insist
 from allstop.engines.saying import say
+from allstop.engines.showing import Show, Viewers
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
 from allstop.loop.days import Days
@@ -46,8 +47,6 @@ from allstop.ports import (
 HALT_S = 10.0  # a stop waits so long for what it cut off before it says so
 
 EVERYTHING = ""  # the label above all others
-
-Show = Callable[[RunId, Live], None]
 
 
 class LocalEngine:
@@ -76,6 +75,7 @@ class LocalEngine:
         self._heeded = Helm()  # what all drives have been told of
         self._stops_before = 0
         self._purse = Purse()
+        self._viewers = Viewers(hands.clean, clock)
         self._deck = Deck(
             journal,
             hands,
@@ -83,7 +83,7 @@ class LocalEngine:
             self._bridge,
             Capacity(slots),
             self._purse,
-            self._show,
+            self._viewers.show,
             days or Days(journal),
             appraise,
             most_microusd,
@@ -91,7 +91,6 @@ class LocalEngine:
         self._berths: dict[RunId, Berth] = {}
         self._claims = Claims(journal)
         self._short: set[Berth] = set()  # who waits until others need no more of the day's budget
-        self._viewers: list[Show] = []
         self._receipts = Receipts()
         self._outcomes: dict[RunId, Outcome] = {}  # of the roots that are over
         self._stir = anyio.Event()  # somebody came to rest
@@ -138,7 +137,7 @@ class LocalEngine:
 
     def view(self, show: Show) -> None:
         """Be shown what happens live, from now on."""
-        self._viewers.append(show)
+        self._viewers.add(show)
 
     def state(self, run: RunId) -> RunState[Any] | None:
         berth = self._berths.get(run)
@@ -266,7 +265,7 @@ class LocalEngine:
         except SupersededError:
             return  # the drive itself finds out when it next writes
         except Exception as error:  # noqa: BLE001 - one run's fault is not the others'
-            self._show(berth.drive.run, Live("trouble", f"{type(error).__name__}: {error}"))
+            self._viewers.show(berth.drive.run, Live("trouble", f"{type(error).__name__}: {error}"))
 
     async def _heed_helm(self) -> None:
         await self._bridge.catch_up()
@@ -297,14 +296,8 @@ class LocalEngine:
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
             runs={run: berth.where() for run, berth in self._berths.items()},
         )
-        await insist(lambda: self._journal.append(Entry(HELM, halted)), self._show)
+        await insist(lambda: self._journal.append(Entry(HELM, halted)), self._viewers.show)
         self._receipts.add(stops, halted)
-
-    def _show(self, run: RunId, live: Live) -> None:
-        if live.kind == "trouble":  # in an error's own words
-            live = self._deck.hands.clean(live)
-        for show in self._viewers:
-            show(run, live)
 
     # --- driving ---
 
@@ -324,7 +317,7 @@ class LocalEngine:
             pilot, folded = fold(self._pilots, records, known)
             drive = Drive(run, pilot, self._deck, folded)
         except Exception as error:  # noqa: BLE001 - an unknown kind, a spec or an event nobody can read
-            self._show(run, Live("trouble", f"broken: {type(error).__name__}: {error}"))
+            self._viewers.show(run, Live("trouble", f"broken: {type(error).__name__}: {error}"))
             return None
         if drive.state.closed is not None:
             return None
@@ -346,7 +339,7 @@ class LocalEngine:
     async def _recall(self, run: RunId, parent: RunId) -> None:
         """Whoever was started by a run that is over ends with it."""
         by = f"the end of {parent}"
-        await insist(lambda: self.command(run, Abort(), by=by), self._show)
+        await insist(lambda: self.command(run, Abort(), by=by), self._viewers.show)
 
     async def _keep_driving(self, berth: Berth) -> None:
         drive = berth.drive
@@ -360,7 +353,7 @@ class LocalEngine:
                 break
             except Exception as error:  # noqa: BLE001 - one run's fault is not the others'
                 ended = Parked(f"broken: {type(error).__name__}: {error}", for_person=True)
-                self._show(drive.run, Live("trouble", ended.reason))
+                self._viewers.show(drive.run, Live("trouble", ended.reason))
                 berth.rest(ended)
                 self._stir.set()
                 await berth.bell.wait()  # what it can't take in stays unread: don't ask at once

@@ -15,7 +15,7 @@ from allstop.adapters.git.boxes import Boxes
 from allstop.adapters.git.making import Making
 from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
-from allstop.adapters.git.room import too_big
+from allstop.adapters.git.room import shortage, too_big
 from allstop.adapters.git.scripts import KEEP, not_work
 from allstop.adapters.git.stillness import print_of
 from allstop.adapters.git.together import both
@@ -119,13 +119,12 @@ class Homecoming:
             return await self._taken_in(spool, tip, tree)
 
     async def _taken_in(self, spool: IO[bytes], tip: str | None, tree: Tree) -> Told:
-        """What git refuses is remembered: that workspace is not taken up as it is."""
         try:
             told = Told(spool)
             if told.head != tip and not told.size_kb:
                 await take_in(self._repository, spool, told.pack_at)
         except GitError:
-            tree.refused.touch()
+            self._remember_refusal(tree)
             raise
         return told
 
@@ -135,9 +134,14 @@ class Homecoming:
             change, files = await stock_take(self._repository, base, head)
             refuse_our_own(files)
         except GitError:
-            tree.refused.touch()
+            self._remember_refusal(tree)
             raise
         return change
+
+    def _remember_refusal(self, tree: Tree) -> None:
+        """What git refuses is not taken up as it is; but on a full disk git takes nothing at all."""
+        if not shortage(self._folder):
+            tree.refused.touch()
 
 
 class Told:

@@ -150,9 +150,11 @@ class GitWorkspaces:
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         try:
             return await self._bring_home(workspace, label)
-        except OSError as error:
-            return _failed(error)
         except TROUBLE as error:
+            if why := self.shortage():
+                return Failed(kind=FailureKind.OUT_OF_ROOM, message=why)
+            if isinstance(error, OSError):
+                return _failed(error)
             message = f"the workspace is damaged: {error}"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)
 

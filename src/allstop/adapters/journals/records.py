@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,8 @@ from allstop.adapters.journals.sentinel import Sentinel
 from allstop.core.events import Event
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Clock, Head, Holder, Placed, Record, StoreBrokenError
+
+LEAST_BYTES = 64 * 1024
 
 
 class SqliteRecords:
@@ -63,6 +66,11 @@ class SqliteRecords:
             Head(RunId(run), kind, parent, seq, _instant(run, at), bool(closed))
             for run, kind, parent, seq, at, closed in rows
         ]
+
+    def is_full(self) -> bool:
+        """Whether the disk has no room left for what happens next."""
+        disk = os.statvfs(self.folder)
+        return disk.f_bavail * disk.f_frsize < LEAST_BYTES
 
     def holders(self) -> dict[RunId, Holder | None]:
         return self._claims.holders()

@@ -33,6 +33,7 @@ from allstop.ports import (
 )
 
 RESERVE_BYTES = 256 * 1024
+RETRY_S = 1.0
 """Kept aside, so that a stop can be written on a full disk."""
 
 LOOK_EVERY = 8
@@ -55,6 +56,10 @@ class _Job(msgspec.Struct, eq=False):
     write: WriteId | None = None
     error: Exception | None = None
     is_done: bool = False
+
+    def is_for_all(self) -> bool:
+        """What is said at the helm; an append of nothing is there for the STOP file's sake."""
+        return not self.entries or any(entry.run == HELM for entry in self.entries)
 
 
 def _encoded(entries: Sequence[Entry]) -> list[bytearray]:
@@ -229,7 +234,7 @@ class SqliteJournal(SqliteRecords):
 
     def _without_room(self, batch: list[_Job]) -> None:
         """On a full disk only what a person says to all is still written, from the reserve."""
-        spoken = [job for job in batch if any(entry.run == HELM for entry in job.entries)]
+        spoken = [job for job in batch if job.is_for_all()]
         if spoken and self._reserve.exists():
             self._reserve.unlink()
             self._has_reserve = False
@@ -284,7 +289,11 @@ class SqliteJournal(SqliteRecords):
     async def _heed_sentinel(self) -> None:
         while True:
             await self.sentinel.raised()
-            await self.append()
+            try:
+                await self.append()
+            except (StoreBusyError, StoreFullError):
+                await anyio.sleep(RETRY_S)
+                continue
             await self.sentinel.lowered()
 
     # --- hearing ---
