@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar, assert_never
 
 import anyio
@@ -96,8 +95,8 @@ class Hands:
                 result = self._short(move) or await self._do(run, move, Heard(watch, patience))
             finally:
                 self._times.end(patience)
-                if held_s := round(patience.held_s, 3):
-                    self._held_s[run] = held_s
+                if patience.was_held:
+                    self._held_s[run] = round(patience.held_s, 3)
                 del self._patience[run]
         if result is None and not patience.was_cut:
             used = self.advised(run) if most is None else most
@@ -139,18 +138,23 @@ class Hands:
 
     def _short(self, move: Work) -> Failed | None:
         """No work begins where there is no room for it."""
-        if _needs_room(move) and (why := self._workspaces.shortage()):
-            return Failed(kind=FailureKind.OUT_OF_ROOM, message=why)
-        return None
+        match move:
+            case TakeTurn(workspace=None):
+                return None
+            case TakeTurn() | OpenWorkspace():
+                why = self._workspaces.shortage()
+                return Failed(kind=FailureKind.OUT_OF_ROOM, message=why) if why else None
+            case _:
+                return None
 
-    async def _do(self, run: RunId, move: Work, watch: Heard) -> Result:
+    def _do(self, run: RunId, move: Work, watch: Heard) -> Awaitable[Result]:
         match move:
             case TakeTurn():
-                return await self._take_turn(run, move, watch)
+                return self._take_turn(run, move, watch)
             case RunChecks():
-                return await self._checking.run(run, move, watch)
+                return self._checking.run(run, move, watch)
             case OpenWorkspace():
-                return await self._workspaces.open(
+                return self._workspaces.open(
                     move.workspace,
                     move.target,
                     run,
@@ -159,17 +163,15 @@ class Hands:
                     given=move.given,
                 )
             case Integrate():
-                return await self._workspaces.integrate(
-                    move.workspace, move.target, move.message, run
-                )
+                return self._workspaces.integrate(move.workspace, move.target, move.message, run)
             case Revert():
-                return await self._workspaces.revert(move.commit, move.target, move.message)
+                return self._workspaces.revert(move.commit, move.target, move.message)
             case Land():
-                return await self._workspaces.land(move.target, move.tip, move.commit)
+                return self._workspaces.land(move.target, move.tip, move.commit)
             case Deliver():
-                return await self._workspaces.deliver(move.workspace, move.branch, run)
+                return self._workspaces.deliver(move.workspace, move.branch, run)
             case Survey():
-                return await self._workspaces.survey(move.workspace, move.target)
+                return self._workspaces.survey(move.workspace, move.target)
             case Spawn():
                 raise AssertionError("the drive itself opens child runs")
         assert_never(move)
@@ -214,11 +216,16 @@ class Hands:
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
         )
-        advising = self._advising(run, move, watch)
+        advising = self._advising(run, move, watch) if move.adviser else None
         if advising is not None:
             self._advice[run] = advising
-        with self._watched(run, move, watch):
+        if self._space is not None and move.workspace is not None:
+            self._space.begin(run, move.workspace, watch.patience)
+        try:
             result = await agent.take_turn(turn, advising or watch)
+        finally:
+            if self._space is not None:
+                self._space.end(run)
         if advising is not None:
             result = advising.charged(result)
             del self._advice[run]
@@ -226,17 +233,6 @@ class Hands:
             return result
         watch.patience.relax()  # the agent's time is over
         return await self._keep(run, move.workspace, result)
-
-    @contextmanager
-    def _watched(self, run: RunId, move: TakeTurn, watch: Heard) -> Iterator[None]:
-        if self._space is None or move.workspace is None:
-            yield
-            return
-        self._space.begin(run, move.workspace, watch.patience)
-        try:
-            yield
-        finally:
-            self._space.end(run)
 
     def _advising(self, run: RunId, move: TakeTurn, watch: Heard) -> Advising | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None
@@ -248,12 +244,6 @@ class Hands:
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
-
-
-def _needs_room(move: Work) -> bool:
-    return isinstance(move, OpenWorkspace) or (
-        isinstance(move, TakeTurn) and move.workspace is not None
-    )
 
 
 def _times_of(move: Work, within_s: float) -> tuple[float, float]:

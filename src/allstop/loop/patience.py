@@ -32,6 +32,7 @@ class Patience(Struct, eq=False):
     _since: float = 0.0
     _heard_at: float = 0.0
     _counts: bool = False  # whether the clocks run, or ran before they were held
+    was_held: bool = False
     _holds: int = 0
     _held_at: float = 0.0
     _held_s: float = 0.0
@@ -97,6 +98,7 @@ class Patience(Struct, eq=False):
         if self._part:
             self._part.hold()
         if self._holds == 1:
+            self.was_held = True
             self._held_at = anyio.current_time()
             if self._counts:
                 self._left_s -= self._held_at - self._since
@@ -149,7 +151,8 @@ class Timekeeper:
     ) -> Patience:
         patience = Patience(self, most_s, idle_s, scope or anyio.CancelScope())
         self._begun.add(patience)
-        self._wake()
+        if not self._called:
+            self._wake()
         return patience
 
     def end(self, patience: Patience) -> None:
@@ -169,13 +172,12 @@ class Timekeeper:
         if deadline < patience.noted:
             patience.noted = deadline
             heapq.heappush(self._line, (deadline, next(self._numbers), patience))
-            if deadline < self._looks_at:
+            if deadline < self._looks_at and not self._called:
                 self._wake()
 
     def _wake(self) -> None:
-        if not self._called:
-            self._called = True
-            self._call.set()
+        self._called = True
+        self._call.set()
 
     async def keep(self) -> None:
         """Runs until cancelled; while it doesn't, no deadline counts."""
