@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from allstop.core.events import Closed, Event, Opened
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Cursor, StaleError
+
+Line: TypeAlias = tuple[RunId, Event, bytearray]
+"""An event of a run, and how it is written."""
 
 REMEMBERED = 10_000
 """How many runs are known by heart."""
@@ -82,16 +87,19 @@ class Page:
             return StaleError(expect.run)
         return None
 
-    def add(self, run: RunId, event: Event, encoded: bytearray) -> None:
+    def add(self, lines: Iterable[Line]) -> None:
         ledger = self._ledger
-        row = ledger.rows[run]
-        if not row.id:
-            row.id = self._add_run(run, event)
-        row.seq = self.written[run] = seq = row.seq + 1
-        ledger.pos = pos = ledger.pos + 1
-        self._events.append((pos, row.id, seq, encoded))
-        if isinstance(event, Closed):
-            self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
+        rows, pos = ledger.rows, ledger.pos
+        for run, event, encoded in lines:
+            row = rows[run]
+            if not row.id:
+                row.id = self._add_run(run, event)
+            row.seq = self.written[run] = seq = row.seq + 1
+            pos += 1
+            self._events.append((pos, row.id, seq, encoded))
+            if isinstance(event, Closed):
+                self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
+        ledger.pos = pos
 
     @property
     def last(self) -> int:

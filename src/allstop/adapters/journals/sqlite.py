@@ -14,7 +14,7 @@ import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
 from allstop.adapters.journals.connecting import DAMAGE, broken
-from allstop.adapters.journals.page import Ledger, Page
+from allstop.adapters.journals.page import Ledger, Line, Page
 from allstop.adapters.journals.records import SqliteRecords
 from allstop.adapters.journals.schema import MIGRATIONS
 from allstop.adapters.journals.sentinel import NOBODY
@@ -50,8 +50,7 @@ _encode = msgspec.json.Encoder().encode
 class _Job(msgspec.Struct, eq=False):
     """One append on its way to the disk."""
 
-    entries: Sequence[Entry]
-    encoded: list[bytearray]
+    lines: list[Line]
     expect: Cursor | None = None
     write: WriteId | None = None
     error: Exception | None = None
@@ -59,12 +58,12 @@ class _Job(msgspec.Struct, eq=False):
 
     def is_for_all(self) -> bool:
         """What is said at the helm; an append of nothing is there for the STOP file's sake."""
-        return not self.entries or any(entry.run == HELM for entry in self.entries)
+        return not self.lines or any(run == HELM for run, _, _ in self.lines)
 
 
-def _encoded(entries: Sequence[Entry]) -> list[bytearray]:
+def _lines(entries: Sequence[Entry]) -> list[Line]:
     """As SQLite takes them: for bytes, Python would look for an adapter every time."""
-    return [bytearray(_encode(entry.event)) for entry in entries]
+    return [(entry.run, entry.event, bytearray(_encode(entry.event))) for entry in entries]
 
 
 class SqliteJournal(SqliteRecords):
@@ -108,8 +107,9 @@ class SqliteJournal(SqliteRecords):
         # for every turn that would cost a twentieth of it; what is expected guards those
         if expect is None or self._has_held_back:
             await anyio.lowlevel.checkpoint_if_cancelled()
-        entries = self._cleaned(entries)
-        job = _Job(entries, _encoded(entries), expect, write)  # its own trouble if it can't be
+        if self._clean is not None:
+            entries = _cleaned(entries, self._clean)
+        job = _Job(_lines(entries), expect, write)  # its own trouble if it can't be
         self._queue.append(job)
         while not job.is_done:
             if not self._leading:
@@ -122,13 +122,6 @@ class SqliteJournal(SqliteRecords):
                     await self._hold_back(committed.wait)
         if job.error is not None:
             raise job.error
-
-    def _cleaned(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Nothing is in the way of a stop: on the helm there are no words of others."""
-        clean = self._clean
-        if clean is None:
-            return entries
-        return tuple([e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries])
 
     async def _lead(self) -> None:
         """Commit everything that waits, and wake those who do."""
@@ -249,13 +242,9 @@ class SqliteJournal(SqliteRecords):
             return
         job.error = page.refusal(job.expect)
         if job.error is None:
-            self._write(page, job)
-
-    def _write(self, page: Page, job: _Job) -> None:
-        if job.write is not None:
-            self._db.execute("insert into writes values (?)", (job.write,))
-        for entry, encoded in zip(job.entries, job.encoded, strict=True):
-            page.add(entry.run, entry.event, encoded)
+            page.add(job.lines)
+            if job.write is not None:
+                self._db.execute("insert into writes values (?)", (job.write,))
 
     def _is_written(self, write: WriteId) -> bool:
         sql = "select 1 from writes where id = ?"
@@ -274,8 +263,7 @@ class SqliteJournal(SqliteRecords):
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
         if self._helm.hold is not Hold.STOPPED:
-            entries = (Entry(HELM, self._stop()),)
-            self._write(page, _Job(entries, _encoded(entries)))
+            page.add(_lines([Entry(HELM, self._stop())]))
 
     def _stop(self) -> Event:
         """With the words that are in the file, if they can be made fit to be kept."""
@@ -328,6 +316,11 @@ class SqliteJournal(SqliteRecords):
                 self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
                 whole = True
             self._has_reserve = whole
+
+
+def _cleaned(entries: Sequence[Entry], clean: Callable[[Event], Event]) -> tuple[Entry, ...]:
+    """Nothing is in the way of a stop: on the helm there are no words of others."""
+    return tuple([e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries])
 
 
 def _fail(batch: list[_Job], error: Exception) -> None:
