@@ -284,7 +284,6 @@ def _evolved_otherwise(state: RunState[S], event: Event) -> RunState[S]:
 
 def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
     move, result = state.open_move, event.result
-    took_s = 0.0 if move is None else brakes.seconds_in(_ended_at(move, event) - move.started_at)
     usage = result.usage if isinstance(result, Charged) else UNUSED
     before = state.tally
     tally = Tally(
@@ -293,7 +292,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         cached=before.cached + usage.cached,
         output=before.output + usage.output,
         cost_microusd=before.cost_microusd + usage.cost_microusd,
-        busy_s=before.busy_s + max(0.0, took_s - event.held_s),
+        busy_s=before.busy_s + (0.0 if move is None else _took_s(move, event)),
     )
     broke = ""
     if isinstance(result, Failed) and result.kind in BRAKED:
@@ -310,12 +309,12 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
     )
 
 
-def _ended_at(move: OpenMove, event: MoveEnded) -> datetime:
+def _took_s(move: OpenMove, event: MoveEnded) -> float:
     """An interrupted move is ended by whoever takes it up, maybe days later: it was no work since."""
-    result = event.result
+    result, ended_at = event.result, event.at
     if isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED:
-        return move.seen_at or move.started_at
-    return event.at
+        ended_at = move.seen_at or move.started_at
+    return max(0.0, (ended_at - move.started_at).total_seconds() - event.held_s)
 
 
 def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:

@@ -229,7 +229,7 @@ class Drive(Generic[S]):
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         ended = MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s)
         if self._notes:
-            return page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)), ended)
+            page = page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
         return page.also(ended)
 
     async def _write(self, step: Step[S], place: int | None = None) -> None:

@@ -11,7 +11,17 @@ from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
 from allstop.loop.deck import Deck
-from allstop.loop.steps import Page, Parked, Step, lay_out, price, refused, short, used_so_far
+from allstop.loop.steps import (
+    A_TURN,
+    Page,
+    Parked,
+    Step,
+    begun,
+    price,
+    refused,
+    short,
+    used_so_far,
+)
 from allstop.ports import Live
 
 UNLIMITED = Limits()
@@ -41,8 +51,9 @@ class Funds(Generic[S]):
 
         `before` is what the run had used by what is written of it.
         """
-        self._note_a_near_limit(page)
-        amount = price(move, self._most_microusd(move))
+        if page.state.limits != UNLIMITED:
+            self._note_a_near_limit(page)
+        amount = A_TURN if move.max_tokens is None else self._price(move, move.max_tokens)
         refusal = self._deck.purse.reserve(self._run, amount)
         if refusal is not None:
             return refused(page, move, str(refusal))
@@ -52,12 +63,10 @@ class Funds(Generic[S]):
             if (instead := self._instead(page, move, used)) is not None:
                 self.release(NOTHING)
                 return instead
-        return lay_out(page, move, amount)
+        return begun(page, move, amount)
 
     def _note_a_near_limit(self, page: Page[S]) -> None:
         state = page.state
-        if state.limits == UNLIMITED:
-            return
         verdict = brakes.check(state.limits, state.tally, state.opened.at, page.now)
         about = verdict.reason.partition(":")[0]
         if verdict.grip is Grip.SOFT and about != self._near:
@@ -92,8 +101,7 @@ class Funds(Generic[S]):
             return refused(page, move, found.reason)
         return short(page, f"limit reached: {found.reason}", found.until)
 
-    def _most_microusd(self, move: TakeTurn) -> int:
-        most, tokens = self._deck.most_microusd, move.max_tokens
-        if tokens is None:
-            return 0
-        return most(move.agent, tokens) + (most(move.adviser.agent, tokens) if move.adviser else 0)
+    def _price(self, move: TakeTurn, tokens: int) -> Amount:
+        most = self._deck.most_microusd
+        advice = most(move.adviser.agent, tokens) if move.adviser else 0
+        return price(move, most(move.agent, tokens) + advice)

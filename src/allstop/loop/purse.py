@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from allstop.core.budget import NOTHING, Account, Amount, Cap, Refusal, refuse, reserve, settle
+from allstop.core.budget import (
+    NOTHING,
+    UNCAPPED,
+    Account,
+    Amount,
+    Cap,
+    Refusal,
+    refuse,
+    reserve,
+    settle,
+)
 from allstop.core.ids import RunId
 
 EVERYBODYS = "*"
@@ -42,17 +52,22 @@ class Purse:
 
     def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
         """Reserve in every account of the run, or in none."""
+        accounts = self._accounts
         names = self._paths.get(run) or self._find_path(run)
         for name in names:
-            if (refusal := refuse(name, self._accounts[name], amount)) is not None:
+            account = accounts[name]
+            if account.cap is UNCAPPED:
+                continue
+            if (refusal := refuse(name, account, amount)) is not None:
                 return refusal
         for name in names:
-            self._accounts[name] = reserve(self._accounts[name], amount)
+            accounts[name] = reserve(accounts[name], amount)
         return None
 
     def settle(self, run: RunId, reserved: Amount, spent: Amount) -> None:
+        accounts = self._accounts
         for name in self._paths.get(run) or self._find_path(run):
-            self._accounts[name] = settle(self._accounts[name], reserved, spent)
+            accounts[name] = settle(accounts[name], reserved, spent)
 
     def _find_path(self, run: RunId) -> tuple[str, ...]:
         """The accounts a run pays from: its own, its parents', and those that are everybody's."""

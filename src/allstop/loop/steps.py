@@ -81,26 +81,24 @@ class Step(Struct, Generic[S], frozen=True, gc=False):
 
 
 class Page(Struct, Generic[S], frozen=True, gc=False):
-    """A run about to be written to: its state with `events` folded in, which come first."""
+    """A run about to be written to: its state with its own `entries` folded in, which come first."""
 
     run: RunId
     pilot: Pilot[S]
     state: RunState[S]
-    events: tuple[Event, ...]
+    entries: tuple[Entry, ...]
     now: datetime
 
-    def also(self, *events: Event) -> Page[S]:
-        state = self.state
-        for event in events:
-            state = runs.evolve(self.pilot, state, event)
-        return Page(self.run, self.pilot, state, (*self.events, *events), self.now)
+    def also(self, event: Event) -> Page[S]:
+        state = runs.evolve(self.pilot, self.state, event)
+        entries = (*self.entries, Entry(self.run, event))
+        return Page(self.run, self.pilot, state, entries, self.now)
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
-        own = [Entry(self.run, event) for event in self.events]
-        return Step((*own, *others), len(own), self.state, then)
+        return Step((*self.entries, *others), len(self.entries), self.state, then)
 
 
-def lay_out(page: Page[S], move: Move, reserved: Amount = NOTHING) -> Step[S]:
+def lay_out(page: Page[S], move: Move) -> Step[S]:
     match move:
         case Wait():
             return _parked(page, move)
@@ -109,8 +107,12 @@ def lay_out(page: Page[S], move: Move, reserved: Amount = NOTHING) -> Step[S]:
         case Spawn():
             return _spawned(page, move)
         case _:
-            started = _started(page, move, reserved)
-            return page.also(started).step(move, *_went_on(page))
+            return begun(page, move)
+
+
+def begun(page: Page[S], move: Work, reserved: Amount = NOTHING) -> Step[S]:
+    started = _started(page, move, reserved)
+    return page.also(started).step(move, *_went_on(page))
 
 
 def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
@@ -118,7 +120,7 @@ def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
     started = _started(page, move)
     failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
     ended = MoveEnded(at=page.now, id=started.id, result=failed)
-    return page.also(started, ended).step(Again(), *_went_on(page))
+    return page.also(started).also(ended).step(Again(), *_went_on(page))
 
 
 def short(page: Page[S], reason: str, until: datetime) -> Step[S]:
@@ -176,7 +178,8 @@ def _spawned(page: Page[S], move: Spawn) -> Step[S]:
         parent=page.run,
         ref=move.ref,
     )
-    return page.also(started, ended).step(Again(), Entry(child, opened), *_went_on(page))
+    written = page.also(started).also(ended)
+    return written.step(Again(), Entry(child, opened), *_went_on(page))
 
 
 def _finished(page: Page[S], move: Finish) -> Step[S]:
@@ -194,6 +197,10 @@ def _finished(page: Page[S], move: Finish) -> Step[S]:
         facts=move.facts,
     )
     return closed.step(move.outcome, Entry(opened.parent, told))
+
+
+A_TURN = Amount(turns=1)
+"""What a turn without a cap reserves."""
 
 
 def price(move: TakeTurn, cost_microusd: int) -> Amount:
