@@ -81,6 +81,12 @@ class Place:
             ticket, self._ticket = self._ticket, None
             self._capacity.give_back(ticket)
 
+    def go_back(self) -> None:
+        """Line up again at once: others who wait come first, but none who don't."""
+        if self._ticket is not None:
+            self.leave()
+            self.has_slot()
+
     def call(self) -> None:
         """Whoever waits in the line must look up."""
         if self._ticket is not None:

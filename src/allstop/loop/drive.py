@@ -181,7 +181,8 @@ class Drive(Generic[S]):
                 now = deck.clock.now()
             step = self._next_step(result, now)
             try:
-                await self._write(step, deck.days.place if is_limited else None)
+                place = deck.days.place if is_limited and isinstance(step.then, TakeTurn) else None
+                await self._write(step, place)
             except StaleError:
                 self._funds.release(NOTHING)
                 await self._catch_up()
@@ -236,7 +237,7 @@ class Drive(Generic[S]):
         if not step.entries:
             return
         stops = self._deck.bridge.helm.stops
-        await self._append(step.entries, place if isinstance(step.then, TakeTurn) else None)
+        await self._append(step.entries, place)
         self._seq += step.own
         self.state = step.state
         self._stops_then = self._stops_seen = stops
@@ -288,8 +289,7 @@ class Drive(Generic[S]):
         result = self._deck.hands.clean(result)
         self._funds.release(spent(result))
         if isinstance(move, TakeTurn):
-            self._place.leave()
-            self._place.has_slot()  # line up again at once: others who wait come first, none who don't
+            self._place.go_back()
         return result
 
     async def _perform(self, move: Work) -> Result | None:
@@ -313,7 +313,7 @@ class Drive(Generic[S]):
             message = f"{type(error).__name__}: {error}"
             return replace(unfinished(state.open_move, FailureKind.CRASHED), message=message)
         finally:
-            if not self._is_cut:
+            if watch.has_spoken and not self._is_cut:
                 watch.end()
 
     # --- what the agent says while it works ---
@@ -348,7 +348,7 @@ class Drive(Generic[S]):
 
     @property
     def _has_news(self) -> bool:
-        return self.behind or self._deck.bridge.helm.stops > self._stops_then
+        return self._heard > self._seq or self._deck.bridge.helm.stops > self._stops_then
 
     @property
     def _is_cut(self) -> bool:

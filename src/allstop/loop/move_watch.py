@@ -50,6 +50,10 @@ class MoveWatch(Struct):
         if shown := words.feed(live.text):
             self._drive.show(Live(live.kind, shown))
 
+    @property
+    def has_spoken(self) -> bool:
+        return bool(self._words)
+
     def end(self) -> None:
         """Nothing more is said: what was held back is shown."""
         for kind, words in self._words.items():
