@@ -1,9 +1,13 @@
 """What an agent is told, and what of it goes on record."""
 
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 DIGEST_CHARS = 32
 
@@ -73,11 +77,15 @@ def prompt_knowing(talk: Talk, digests: str, chars: int) -> Prompt:
 
 
 def digest_of(text: str) -> str:
-    import hashlib  # it loads OpenSSL, and whoever only looks makes no prompt
+    hashed = _blake2b()(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_CHARS // 2)
+    return hashed.hexdigest()
 
-    return hashlib.blake2b(
-        text.encode(errors="surrogatepass"), digest_size=DIGEST_CHARS // 2
-    ).hexdigest()
+
+@cache
+def _blake2b() -> "type[blake2b]":
+    from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no prompt
+
+    return blake2b
 
 
 _known_digest = lru_cache(maxsize=256)(digest_of)

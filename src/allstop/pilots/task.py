@@ -54,6 +54,9 @@ from allstop.core.specs import TaskSpec
 AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED})
 """Worth another try after a while."""
 
+UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
+"""After which an agent simply goes on."""
+
 QUICK = 3
 """Work that took no more iterations needs less of a look."""
 
@@ -115,14 +118,14 @@ class TaskPilot:
                 return replace(state, agent=agent, wait_until=None, hears=hears, began=at)
             case MoveStarted(at=at):
                 return replace(state, began=at)
+            case MoveEnded(result=result, at=at):
+                return _came_back(_rested(state, event), result, at)
             case Noted(items=items, at=at):
                 return _noted(_alive(state, at), items)
             case Reached():
                 return replace(state, hears=state.hears + 1)
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
-            case MoveEnded(result=result, at=at):
-                return _came_back(_rested(state, event), result, at)
             case Commanded(command=Say() as said):
                 return replace(state, told=(*state.told, said.words))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
@@ -213,19 +216,24 @@ def _seconds_left(state: TaskState) -> float:
 def _rested(state: TaskState, ended: MoveEnded) -> TaskState:
     result = ended.result
     is_lost = isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED
-    state = state if is_lost else _alive(state, ended.at)
-    return replace(state, began=None, busy_s=max(0.0, state.busy_s - ended.held_s))
+    busy_s = state.busy_s if is_lost else _busy_s(state, ended.at)
+    return replace(state, began=None, busy_s=max(0.0, busy_s - ended.held_s))
 
 
 def _alive(state: TaskState, at: datetime) -> TaskState:
+    return state if state.began is None else replace(state, began=at, busy_s=_busy_s(state, at))
+
+
+def _busy_s(state: TaskState, at: datetime) -> float:
     """Only the time in moves counts: waiting for people or for a rate limit is free.
 
-    What a move was held for is taken off at its end. It is counted up to each sign of life: of a move that was interrupted nobody knows when it
-    ended, and the hours until somebody took it up again were no work.
+    What a move was held for is taken off at its end. It is counted up to each sign of life: of a
+    move that was interrupted nobody knows when it ended, and the hours until somebody took it up
+    again were no work.
     """
     if state.began is None:
-        return state
-    return replace(state, began=at, busy_s=state.busy_s + brakes.seconds_in(at - state.began))
+        return state.busy_s
+    return state.busy_s + brakes.seconds_in(at - state.began)
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
@@ -251,7 +259,9 @@ def _turn(state: TaskState, brief: Brief) -> Move:
     agent = roster.pick(state.roster, brief.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
-    news = "\n\n".join(filter(None, [state.news, *map(prompts.told, state.told)]))
+    news = state.news
+    if state.told:
+        news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
     text = prompts.again(spec.goal, news) if news else prompts.first(spec.goal)
     return TakeTurn(
         agent=agent,
@@ -266,10 +276,10 @@ def _turn(state: TaskState, brief: Brief) -> Move:
 
 def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:
     match result:
-        case WorkspaceOpen():
-            return _opened(state, result)
         case TurnDone():
             return _spoke(state, result)
+        case WorkspaceOpen():
+            return _opened(state, result)
         case ChecksDone(passed=True, tree=tree, findings=findings):
             return replace(state, checked=True, tree=tree, findings=findings)
         case ChecksDone():
@@ -310,13 +320,14 @@ def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
     head_before = state.change.head if state.change else state.base
     has_moved = turn.change is not None and turn.change.head != head_before
+    said = _signal(state.spec, turn)
     state = replace(
         state,
         thread=turn.thread or state.thread,
         change=turn.change or state.change,
         iteration=state.iteration + 1,
-        said=_signal(state.spec, turn),
-        news="",
+        said=said,
+        news=prompts.NO_SIGNAL if said.signal in UNSIGNALLED else "",
         told=state.told[state.hears :],
         hears=0,
         failures=0,
@@ -325,17 +336,17 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         delivered=False,
         still=0 if has_moved else state.still + 1,
     )
-    match state.said.signal:
+    match said.signal:
+        case Signal.NONE:
+            return state
         case Signal.PENDING:
             return replace(state, asked=True)
         case Signal.PROGRESS:
-            return replace(state, news=prompts.NO_SIGNAL, progress=state.said.text)
+            return replace(state, progress=said.text)
         case Signal.BLOCKED if not _must_hear(state):
-            return replace(state, end=Outcome.BLOCKED, note=state.said.text)
+            return replace(state, end=Outcome.BLOCKED, note=said.text)
         case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
             return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)
-        case Signal.NONE:
-            return replace(state, news=prompts.NO_SIGNAL)
         case _:
             return state
 
