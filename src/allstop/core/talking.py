@@ -143,23 +143,26 @@ def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -
 
 
 def _is_plausible(usage: Usage) -> bool:
-    return (
-        usage.tokens > 0
-        and 0 <= usage.input <= MOST_TOKENS
-        and 0 <= usage.output <= MOST_TOKENS
-        and 0 <= usage.cached <= MOST_TOKENS
-        and 0 <= usage.cost_microusd <= MOST_TOKENS
-    )
+    counts = (usage.input, usage.output, usage.cached, usage.cost_microusd)
+    is_used = usage.input > 0 or usage.output > 0
+    return is_used and min(counts) >= 0 and max(counts) <= MOST_TOKENS
 
 
 def spoke(
     session: Session, agent: AgentName, reply: Reply, used: Usage, took_s: float, window: Window
-) -> tuple[Session, tuple[Notice, ...]]:
-    """A turn that went well, after which there is this to show; and what the room says of it."""
+) -> tuple[Session, AgentName | None, tuple[Notice, ...]]:
+    """A turn that went well, after which there is this to show.
+
+    With it, to whom it was handed over, and what the room says of it.
+    """
     before = session
+    to, dropped = handed(session, agent, reply)
+    speaker = session.called or to or following(session.agents, agent)
     session = replace(
         session,
         window=window,
+        speaker=speaker,
+        task=reply.handoff.task if reply.handoff is not None and to == speaker else "",
         began=None,
         turns=session.turns + 1,
         tokens=session.tokens + used.tokens,
@@ -180,7 +183,9 @@ def spoke(
         news.append(Notice(kind=NoticeKind.SUGGESTION, text=SUGGESTS))
     if _is_reminded(before, session):
         news.append(Notice(kind=NoticeKind.REMINDER, text=RUNNING))
-    return session, tuple(news)
+    if dropped:
+        news.append(_warning(dropped))
+    return session, to, tuple(news)
 
 
 def _warning(text: str) -> Notice:
@@ -189,15 +194,11 @@ def _warning(text: str) -> Notice:
 
 def _is_reminded(before: Session, after: Session) -> bool:
     guards = after.spec.guards
-    if after.spec.mode is not AUTOPILOT:
-        return False
-    return _passed(before.turns, after.turns, guards.soft_turns) or _passed(
-        before.tokens, after.tokens, guards.soft_tokens
+    turns, tokens = guards.soft_turns, guards.soft_tokens
+    return after.spec.mode is AUTOPILOT and (
+        (turns > 0 and before.turns // turns < after.turns // turns)
+        or (tokens > 0 and before.tokens // tokens < after.tokens // tokens)
     )
-
-
-def _passed(before: int, after: int, every: int) -> bool:
-    return every > 0 and before // every < after // every
 
 
 def lost(session: Session, used: Usage, took_s: float) -> Session:
@@ -233,9 +234,9 @@ def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName 
 
 
 def ending(
-    session: Session, reply: Reply, to: AgentName | None, agent: AgentName, speaker: AgentName
+    session: Session, reply: Reply, to: AgentName | None, agent: AgentName
 ) -> tuple[Ending | None, str]:
-    """Why the session is over after a turn of `agent`, if it is; else `speaker` would be next."""
+    """Why the session is over after a turn of `agent`, if it is."""
     spec = session.spec
     if reply.final and final_ends(spec):
         return Ending.FINAL, f"{agent} says it is done"
@@ -247,14 +248,14 @@ def ending(
         return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
     if most is not None and session.turns >= most:
         return Ending.CAP_REACHED, f"{session.turns} of {most} rounds"
-    guard = hard_guard(session, speaker)
+    guard = hard_guard(session)
     return (Ending.EMERGENCY_CAP, guard) if guard else (None, "")
 
 
-def hard_guard(session: Session, next_speaker: AgentName) -> str:
+def hard_guard(session: Session) -> str:
     """The emergency cap that is reached, with its value."""
     guards = session.spec.guards
-    seat = session.spec.seat(next_speaker)
+    seat = session.spec.seat(session.speaker)
     reserve = (seat.max_tokens or 0) if seat else 0
     if session.turns >= guards.max_turns:
         return f"max_turns_emergency = {guards.max_turns}"

@@ -273,7 +273,7 @@ def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
     chars_a_token = windows.calibrated(state.chars_a_token, chars_in, turn.usage.input)
     window = windows.add(session.window, item, session.spec.window, chars_a_token)
     took_s = seconds_in(at - session.began)
-    session, news = talks.spoke(session, agent, reply, used, took_s, window)
+    session, to, news = talks.spoke(session, agent, reply, used, took_s, window)
     threads = state.threads
     if turn.thread and threads.get(agent) != turn.thread:
         threads = {**threads, agent: turn.thread}
@@ -286,35 +286,32 @@ def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         chars_a_token=chars_a_token,
         news=news,
     )
-    return _after(state, agent, reply)
+    return _after(state, session, agent, reply, to)
 
 
-def _after(state: RoomState, agent: AgentName, reply: Reply) -> RoomState:
-    """Who is next, or why there is no next."""
-    session = state.session
-    assert session is not None, "somebody has just spoken"
-    to, warning = talks.handed(session, agent, reply)
-    if warning:
-        state = _with(state, NoticeKind.WARNING, warning)
-    speaker = session.called or to or talks.following(session.agents, agent)
-    ending, detail = talks.ending(session, reply, to, agent, speaker)
+def _after(
+    state: RoomState, session: Session, agent: AgentName, reply: Reply, to: AgentName | None
+) -> RoomState:
+    """Who is next is told, or why there is no next."""
+    ending, detail = talks.ending(session, reply, to, agent)
     if ending is not None:
         return _ended(state, ending, detail)
     if to is not None and reply.handoff is not None:
         state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
-        session = state.session
-        assert session is not None
-    task = reply.handoff.task if reply.handoff is not None and to == speaker else ""
-    session = replace(session, speaker=speaker, task=task)
     circling = talks.circling(session)
-    if circling and circling != session.circled:
-        state = _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
-        waits = f"the talk goes in circles: {circling}"
-        pauses = session.spec.guards.pause_in_circles
-        session = replace(session, circled=circling, circling=waits if pauses else "")
-    elif not circling and session.circled:
-        session = replace(session, circled="")
-    return replace(state, session=session)
+    return state if circling == session.circled else _circled(state, circling)
+
+
+def _circled(state: RoomState, circling: str) -> RoomState:
+    """It goes in circles, or no longer does."""
+    session = state.session
+    assert session is not None, "somebody has just spoken"
+    if not circling:
+        return replace(state, session=replace(session, circled=""))
+    waits = f"the talk goes in circles: {circling}" if session.spec.guards.pause_in_circles else ""
+    session = replace(session, circled=circling, circling=waits)
+    state = replace(state, session=session)
+    return _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
 
 
 def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
@@ -326,7 +323,7 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     took_s = 0.0 if lost else seconds_in(at - session.began)
     session = talks.lost(session, failed.usage, took_s)
     state = replace(state, session=session)
-    if guard := talks.hard_guard(session, session.speaker):
+    if guard := talks.hard_guard(session):
         return _ended(state, Ending.EMERGENCY_CAP, guard)
     if is_ours:
         return state
