@@ -114,7 +114,7 @@ async def test_environment_home_and_temp_are_its_own(launcher, place, monkeypatc
 
 
 async def test_caps_hold(launcher, place):
-    script = "ulimit -c; ulimit -v; head -c 2000000 /dev/zero >big"
+    script = "ulimit -c; ulimit -d; head -c 2000000 /dev/zero >big"
     caps = Caps(file_mb=1, memory_mb=1000)
     out, _, code = await run(launcher, place.launch("sh", "-c", script, caps=caps))
 

@@ -179,7 +179,7 @@ async def test_without_caps_nothing_is_limited_but_core_files(launcher, place):
 LIMITS = {
     "Max core file size": "0",
     "Max processes": "20",
-    "Max address space": str(300 << 20),
+    "Max data size": str(300 << 20),
     "Max file size": str(5 << 20),
 }
 

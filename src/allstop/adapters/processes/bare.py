@@ -188,7 +188,7 @@ def _limits(caps: Caps) -> dict[str, int]:
     """Not the number of processes: without a box it counts all that the user has."""
     limits = {"RLIMIT_CORE": 0}
     if caps.memory_mb is not None:
-        limits["RLIMIT_AS"] = caps.memory_mb << 20
+        limits["RLIMIT_DATA"] = caps.memory_mb << 20
     if caps.file_mb is not None:
         limits["RLIMIT_FSIZE"] = caps.file_mb << 20
     return limits

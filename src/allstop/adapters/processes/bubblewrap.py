@@ -164,13 +164,16 @@ def limits(caps: Caps, ceilings: Ceilings) -> Iterator[str]:
     """Set inside, where the count of processes is the box's own.
 
     Shells don't agree on the letter for that. One that knows neither makes no box.
+
+    Memory is bounded for all together elsewhere; that no process alone can write to more holds at
+    once. Address space would not do: some programs set aside a hundred times what they use.
     """
     yield "ulimit -c 0"
     if caps.processes is not None:
         most = _at_most(caps.processes, ceilings.processes)
         yield f"{{ ulimit -u {most} || ulimit -p {most}; }} 2>/dev/null"
     if caps.memory_mb is not None:
-        yield f"ulimit -v {_at_most(caps.memory_mb << 20, ceilings.memory) // 1024}"
+        yield f"ulimit -d {_at_most(caps.memory_mb << 20, ceilings.memory) // 1024}"
     if caps.file_mb is not None:
         yield f"ulimit -f {_at_most(caps.file_mb << 20, ceilings.file) // 512}"
 

@@ -100,7 +100,7 @@ def this_host() -> Host:
         ),
         ceilings=Ceilings(
             processes=_ceiling(resource.RLIMIT_NPROC),
-            memory=_ceiling(resource.RLIMIT_AS),
+            memory=_ceiling(resource.RLIMIT_DATA),
             file=_ceiling(resource.RLIMIT_FSIZE),
         ),
         machine=os.uname().machine,
