@@ -82,6 +82,9 @@ class NoLauncher:
     def strike(self, label):
         pass
 
+    async def outgrown(self):
+        await anyio.sleep_forever()
+
     def killed(self):
         return ()
 

@@ -29,7 +29,7 @@ from allstop.core.moves import (
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Abilities, Box, Candidate, Isolation, Live
+from allstop.ports import Abilities, Box, Candidate, Isolation, Live, Outgrown
 from allstop.testing.clock import LoopClock
 
 DONE = "<promise>COMPLETE</promise>"
@@ -97,6 +97,18 @@ class PaperLauncher:
 
     def __init__(self):
         self.frozen = set()
+        self._heavy = []
+        self._called = anyio.Event()
+
+    def call_heavy(self, label, why):
+        self._heavy.append(Outgrown(label, why))
+        self._called.set()
+
+    async def outgrown(self):
+        if not self._heavy:
+            self._called = anyio.Event()
+            await self._called.wait()
+        return self._heavy.pop()
 
     async def freeze(self, label):
         self.frozen.add(label)

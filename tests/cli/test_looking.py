@@ -144,6 +144,7 @@ def test_doctor_tries_everything_and_tells_what_is_missing(person):
     said = person.allstop("doctor")
 
     assert "✓ sandbox        tried: boxed by bubblewrap" in said
+    assert "✓ memory         no limit: [limits] memory_mb sets one" in said
     assert "✓ agent mine" in said
     assert "no-such-tool: not found" in said
 
@@ -151,6 +152,14 @@ def test_doctor_tries_everything_and_tells_what_is_missing(person):
     said = person.allstop("doctor", "--quick", code=1)
     assert "✗ agent mine" in said
     assert "'not-there' is not on PATH" in said
+
+
+def test_k17_the_doctor_says_how_memory_is_bounded(person):
+    person.agent(WORKS, settings="[limits]\nmemory_mb = 4096\n")
+
+    said = person.allstop("doctor", "--quick")
+
+    assert "✓ memory         4,096 MB for a task's programs together, looked at every 1 s" in said
 
 
 def test_agents_are_listed_and_tried(person):

@@ -268,6 +268,54 @@ def test_k17_a_turn_that_fills_its_workspace_is_ended_and_the_task_waits(person)
     assert person.git("show", "main:x") == "x"
 
 
+def test_k17_a_turn_whose_programs_take_too_much_memory_is_ended_and_the_task_waits(person):
+    """K17: none of them alone takes too much; with a higher limit it goes on."""
+    forks = """
+        for each in 1 2 3 4 5 6 7 8; do
+          (held=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 70000456) &
+        done
+        wait
+    """
+    person.agent(forks, settings="[limits]\nmemory_mb = 150\n")
+
+    said = person.allstop("run", "fork", code=4)
+
+    assert "may hold 150 MB together" in said
+    assert "raise limits.memory_mb" in said
+    assert alive("sleep 70000456") == []
+    assert person.tasks() == {"T1": "waiting"}
+    person.agent("echo x >x; echo '<promise>COMPLETE</promise>'")
+    person.allstop("run")
+    assert person.git("show", "main:x") == "x"
+
+
+def test_k17_a_check_whose_programs_take_too_much_memory_fails_and_the_agent_mends_it(person):
+    """K17, B10: what was ended and why is in the next prompt."""
+    person.agent(
+        """
+        prompt=$(cat)
+        case $prompt in
+        *"may hold 150 MB together"*) echo 10 >size ;;
+        *) echo 400000000 >size ;;
+        esac
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE
+        + "[limits]\nmemory_mb = 150\n"
+        + """
+[[verification.commands]]
+name = "Fits"
+run = "size=$(cat size) && head -c $size /dev/zero >/dev/shm/held && { test $size = 10 || sleep 70000457; }"
+""",
+    )
+
+    said = person.allstop("run", "choose a size")
+
+    assert "1 verified, 0 failed, 0 remaining · 1 merged" in said
+    assert alive("sleep 70000457") == []
+    assert person.git("show", "main:size") == "10"
+
+
 def test_bad_usage_and_bad_settings_say_what_to_do(person):
     cases = [
         (("run", "x"), "no agent is configured"),

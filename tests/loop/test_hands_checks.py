@@ -106,6 +106,25 @@ async def test_b14_a_command_that_takes_too_long():
     assert bench.candidates == [("", ())]  # it is not waited for once more on the base
 
 
+async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_agent_is_told():
+    bench = Bench()
+    bench.checks.takes_s = 10.0
+    why = "its programs hold 4,310 MB of memory, and may hold 4,096 MB together"
+
+    async def call_heavy():
+        await anyio.sleep(12)
+        bench.launcher.call_heavy("t", why)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(call_heavy)
+        done = await bench.gate(LINT, UNIT)
+
+    assert [result.passed for result in done.results] == [True, False]
+    assert not done.results[1].timed_out
+    assert done.results[1].output == f"Command was ended: {why}"
+    assert "✗ Unit Tests failed with exit code -9 (2s / 600s)" in bench.texts("check")
+
+
 async def test_b14_the_first_required_failure_ends_the_gate():
     bench = Bench()
     bench.checks.codes = {"extra": [1], "pytest": [1, 0]}

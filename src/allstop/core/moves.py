@@ -45,6 +45,7 @@ class FailureKind(StrEnum):
     INTERRUPTED = "interrupted"  # the process died while the move was open
     OUT_OF_BUDGET = "out_of_budget"
     OUT_OF_ROOM = "out_of_room"  # its workspace, or the disk, can hold no more
+    OUT_OF_MEMORY = "out_of_memory"  # its programs held more than they may
     CAPPED = "capped"  # the turn has used all the tokens it may, and was ended
     UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
     CONFLICT = "conflict"
@@ -58,7 +59,10 @@ LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, Failur
 LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
 """What a stop cut off, or came after it."""
 
-BRAKED = frozenset({FailureKind.OUT_OF_BUDGET, FailureKind.OUT_OF_ROOM})
+OVERGROWN = frozenset({FailureKind.OUT_OF_ROOM, FailureKind.OUT_OF_MEMORY})
+"""A turn took more of the machine than it may, and was ended."""
+
+BRAKED = OVERGROWN | {FailureKind.OUT_OF_BUDGET}
 """A limit was reached: a person decides whether it goes on."""
 
 OURS = LOST | {FailureKind.INTERRUPTED}

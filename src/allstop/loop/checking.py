@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 
+import anyio
 from msgspec.structs import replace
 
 from allstop.core.gate import findings
@@ -70,18 +72,23 @@ class Checking:
 
     async def _run_one(self, run: RunId, check: Check, place: Box, watch: Heard) -> CheckResult:
         result: CheckResult | None = None
+        began = anyio.current_time()
         with watch.patience.part(check.timeout_s) as patience, patience.scope:
             result = await self._checks.run(check, place, run, watch.live)
         if result is not None:
             return result
+        timed_out = not patience.why
         return CheckResult(
             name=check.name,
             run=check.run,
             required=check.required,
             passed=False,
-            timed_out=True,
-            seconds=check.timeout_s,
-            output=f"Command timed out after {check.timeout_s:g}s",
+            timed_out=timed_out,
+            code=None if timed_out else -signal.SIGKILL,
+            seconds=check.timeout_s if timed_out else round(anyio.current_time() - began, 2),
+            output=f"Command timed out after {check.timeout_s:g}s"
+            if timed_out
+            else f"Command was ended: {patience.why}",
         )
 
     # --- was it so before ---

@@ -113,13 +113,20 @@ class Hands:
         return self._held_s.pop(run, 0.0)
 
     async def keep_time(self) -> None:
-        """Runs until cancelled: while it does, moves that take too long, or turns that take too
-        much room, are cut off.
+        """Runs until cancelled: while it does, moves that take too long, or too much room or
+        memory, are cut off.
         """
         async with anyio.create_task_group() as group:
             if self._space is not None:
                 group.start_soon(self._space.keep)
+            group.start_soon(self._mind_memory)
             await self._times.keep()
+
+    async def _mind_memory(self) -> None:
+        while True:
+            label, why = await self._launcher.outgrown()
+            if (patience := self._patience.get(RunId(label))) is not None:
+                patience.call_off(FailureKind.OUT_OF_MEMORY, why)
 
     def cut(self, run: RunId) -> None:
         """End what is being done for this run, now."""
@@ -257,7 +264,7 @@ def _times_of(move: Work, within_s: float) -> tuple[float, float]:
 
 def _ran_out(patience: Patience, move: Work, within_s: float, used: Usage) -> Failed:
     if patience.why:
-        return Failed(kind=FailureKind.OUT_OF_ROOM, message=patience.why, usage=used)
+        return Failed(kind=patience.kind, message=patience.why, usage=used)
     if isinstance(move, RunChecks) and move.timeout_s is not None and move.timeout_s <= within_s:
         message = f"the checks were not done after {move.timeout_s:g} s"
         return Failed(kind=FailureKind.TIMED_OUT, message=message)

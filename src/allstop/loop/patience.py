@@ -11,6 +11,8 @@ from itertools import count
 import anyio
 from msgspec import Struct
 
+from allstop.core.moves import FailureKind
+
 LITTER = 1000
 """Entries that no longer matter, at which they are swept up."""
 
@@ -26,6 +28,7 @@ class Patience(Struct, eq=False):
     _idle_s: float
     scope: anyio.CancelScope
     was_cut: bool = False
+    kind: FailureKind = FailureKind.TIMED_OUT
     why: str = ""  # it was called off, if not for its time
     deadline: float = math.inf
     noted: float = math.inf  # the deadline that the timekeeper knows of
@@ -64,9 +67,12 @@ class Patience(Struct, eq=False):
         self.was_cut = True
         self.scope.cancel()
 
-    def call_off(self, why: str) -> None:
-        """End the work as if its time were up, for another reason."""
-        self.why = why
+    def call_off(self, kind: FailureKind, why: str) -> None:
+        """End the work, or the part of it that is under way, as if its time were up."""
+        if self._part:
+            self._part.call_off(kind, why)
+            return
+        self.kind, self.why = kind, why
         self.scope.cancel()
 
     def relax(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 
 from allstop.core.ids import RunId
+from allstop.core.moves import FailureKind
 from allstop.loop.patience import Patience
 from allstop.ports import Workspaces
 
@@ -34,4 +35,4 @@ class Space:
             for run, (workspace, patience) in list(self._turns.items()):
                 why = await self._workspaces.outgrown(workspace)
                 if why and run in self._turns and self._turns[run][1] is patience:
-                    patience.call_off(why)
+                    patience.call_off(FailureKind.OUT_OF_ROOM, why)

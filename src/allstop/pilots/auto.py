@@ -35,6 +35,7 @@ from allstop.core.events import (
 from allstop.core.moves import (
     LIMITED,
     OURS,
+    OVERGROWN,
     Adviser,
     ChecksDone,
     Failed,
@@ -281,7 +282,7 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
 
 
 def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
-    if failed.kind in OURS or failed.kind is FailureKind.OUT_OF_ROOM:
+    if failed.kind in OURS or failed.kind in OVERGROWN:
         return replace(state, base="" if state.spec.name else state.base)
     if failed.kind in LIMITED:
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)

@@ -30,6 +30,7 @@ from allstop.ports.programs import Launch as Launch
 from allstop.ports.programs import Launcher as Launcher
 from allstop.ports.programs import LaunchError as LaunchError
 from allstop.ports.programs import Network as Network
+from allstop.ports.programs import Outgrown as Outgrown
 from allstop.ports.programs import Stream as Stream
 from allstop.ports.programs import UnsafeError as UnsafeError
 from allstop.ports.telling import Teller as Teller

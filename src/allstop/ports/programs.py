@@ -22,7 +22,7 @@ class Caps(Struct, frozen=True, kw_only=True):
     """What a program and its children may use; None means no limit."""
 
     processes: int | None = 512
-    memory_mb: int | None = None  # address space of one process
+    memory_mb: int | None = None  # of all together
     file_mb: int | None = None  # the largest file
 
 
@@ -90,6 +90,13 @@ class Isolation(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class Outgrown(NamedTuple):
+    """Programs that took more memory together than they may."""
+
+    label: str
+    why: str
+
+
 class Launcher(Protocol):
     """Starts programs, and ends them whatever they do."""
 
@@ -113,6 +120,10 @@ class Launcher(Protocol):
 
     def strike(self, label: str) -> None:
         """Kill every process under this label now, without waiting; their blocks end by it."""
+        ...
+
+    async def outgrown(self) -> Outgrown:
+        """Wait until the programs of a launch hold more memory than they may; they are struck."""
         ...
 
     def killed(self) -> tuple[Killed, ...]:

@@ -11,12 +11,13 @@ import anyio
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from allstop.adapters.processes import tree as trees
+from allstop.adapters.processes.bounds import Bound, Bounds
 from allstop.adapters.processes.identity import identify, ourselves
 from allstop.adapters.processes.labels import Said, Say, Words, covers, is_frozen, with_word
 from allstop.adapters.processes.registry import Kind, Record, write_down
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
-from allstop.ports import Child, Isolation, Launch, LaunchError
+from allstop.ports import Child, Isolation, Launch, LaunchError, Outgrown
 
 PUT_DOWN_WITHIN_S = 10.0
 
@@ -79,6 +80,7 @@ class ProcessLauncher:
         self._start = start
         self._live_dir = live_dir
         self._live: dict[_Live, Tree] = {}
+        self._bounds = Bounds()
         self._killed: list[Killed] = []
         self._words: Words = ()
         self._thawed = anyio.Event()
@@ -112,6 +114,11 @@ class ProcessLauncher:
         for live in self._under(label):
             self._strike(live)
 
+    async def outgrown(self) -> Outgrown:
+        bound, why = await self._bounds.outgrown()
+        self._strike(_Live(bound.label, bound.root))
+        return Outgrown(bound.label, why)
+
     def killed(self) -> tuple[Killed, ...]:
         killed, self._killed = tuple(self._killed), []
         return killed
@@ -127,6 +134,8 @@ class ProcessLauncher:
             await self._until_thawed(launch.label)
             live = _Live(launch.label, root)
             self._live[live] = tree
+            if most_mb := launch.box.caps.memory_mb:
+                self._bounds.add(Bound(launch.label, root, tree.kind, most_mb))
             child = await tree.go()
             await self._stopped_if_frozen(live)
             yield child
@@ -142,6 +151,7 @@ class ProcessLauncher:
 
     def _strike(self, live: _Live) -> None:
         tree = self._live.pop(live, None)  # its number may soon be another's
+        self._bounds.remove(live.root)
         if tree and not tree.has_ended():
             self._killed.append(Killed(label=live.label, pid=live.root))
             tree.strike()

@@ -78,7 +78,9 @@ class Limits(Table, frozen=True, kw_only=True):
     """Of each task; unset means no limit."""
 
     processes: Annotated[Count | None, Meta(description="Most processes of a task.")] = None
-    memory_mb: Annotated[Count | None, Meta(description="Most memory of a task, in MB.")] = None
+    memory_mb: Annotated[
+        Count | None, Meta(description="Most memory of a task's programs together, in MB.")
+    ] = None
     file_mb: Annotated[Count | None, Meta(description="Largest file a task may write, in MB.")] = (
         None
     )

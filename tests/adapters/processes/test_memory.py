@@ -1,0 +1,148 @@
+"""K17: memory is bounded for all the processes of a box together, not only for each of them."""
+
+import anyio
+import pytest
+
+from adapters.processes.place import Place, alive
+from allstop.adapters.processes.bare import bare
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.memory import IN_MEMORY, held
+from allstop.adapters.processes.probe import BARE_HOW
+from allstop.ports import Caps, Isolation
+
+MB = 1024**2
+CHILDREN = 6
+EACH_MB = 50
+
+FORKED = f"""
+import os, sys, time
+for number in range({CHILDREN}):
+    if os.fork() == 0:
+        mine = b"x" * ({EACH_MB} << 20)
+        os.write(1, b".")
+        time.sleep(600)
+while True:
+    time.sleep(600)
+"""
+
+SHARED = f"""
+import os, sys, time
+ours = b"x" * ({EACH_MB} << 20)
+for number in range({CHILDREN}):
+    if os.fork() == 0:
+        os.write(1, b".")
+        time.sleep(600)
+while True:
+    time.sleep(600)
+"""
+
+MAPPED = f"""
+import mmap, os, sys, time
+with open("/dev/shm/ours", "wb+") as file:
+    file.truncate({EACH_MB} << 20)
+    ours = mmap.mmap(file.fileno(), 0)
+ours.write(b"x" * ({EACH_MB} << 20))
+for number in range({CHILDREN}):
+    if os.fork() == 0:
+        ours.seek(0)
+        ours.read({EACH_MB} << 20)
+        os.write(1, b".")
+        time.sleep(600)
+while True:
+    time.sleep(600)
+"""
+
+WRITTEN = f"""
+import os, sys, time
+for number, folder in enumerate(("/tmp", "/dev/shm") * {CHILDREN // 2}):
+    with open(f"{{folder}}/{{number}}", "wb") as file:
+        file.write(b"x" * ({EACH_MB} << 20))
+    os.write(1, b".")
+while True:
+    time.sleep(600)
+"""
+
+
+async def until_all_hold_theirs(child):
+    said = b""
+    while len(said) < CHILDREN:
+        chunk = await child.receive()
+        assert chunk is not None, said
+        said += chunk.data
+
+
+def bounded(place, script, token, most_mb):
+    return place.python(script, token, caps=Caps(memory_mb=most_mb))
+
+
+@pytest.mark.parametrize("script", [FORKED, WRITTEN], ids=["processes", "files in memory"])
+async def test_k17_what_a_box_holds_together_is_bounded(launcher, place, token, script):
+    most_mb = 4 * EACH_MB
+    with anyio.fail_after(60):
+        async with launcher.launch(bounded(place, script, token, most_mb)) as child:
+            outgrown = await launcher.outgrown()
+            await child.wait()
+
+            assert alive(token) == []
+
+    assert outgrown.label == "run"
+    assert outgrown.why.endswith(
+        f" MB of memory, and may hold {most_mb} MB together;"
+        " have it run fewer at once, or raise limits.memory_mb"
+    )
+    assert [killed.label for killed in launcher.killed()] == ["run"]
+
+
+async def test_k17_what_a_box_holds_is_counted(launcher, place, token):
+    async with launcher.launch(bounded(place, FORKED, token, 2000)) as child:
+        await until_all_hold_theirs(child)
+        found = held(child.pid, IN_MEMORY, 0) // MB
+
+        assert CHILDREN * EACH_MB <= found < (CHILDREN + 2) * EACH_MB
+
+
+@pytest.mark.parametrize("script", [SHARED, MAPPED], ids=["before a fork", "in /dev/shm"])
+async def test_k17_what_processes_share_counts_once(launcher, place, token, script):
+    async with launcher.launch(bounded(place, script, token, 2000)) as child:
+        await until_all_hold_theirs(child)
+        quick = held(child.pid, IN_MEMORY, 2000 * MB) // MB
+        exact = held(child.pid, IN_MEMORY, 0) // MB
+
+        assert quick >= CHILDREN * EACH_MB
+        assert EACH_MB <= exact < 3 * EACH_MB
+
+
+async def test_k17_one_that_holds_less_than_it_may_is_let_alone(launcher, place, token):
+    launch = bounded(place, SHARED, token, 4 * EACH_MB)
+    async with launcher.launch(launch) as child:
+        await until_all_hold_theirs(child)
+        with anyio.move_on_after(2.5) as looked:
+            await launcher.outgrown()
+
+        assert looked.cancelled_caught
+        assert len(alive(token)) > CHILDREN
+
+
+async def test_k17_without_a_box_it_is_bounded_as_well(host, place, live_dir, token):
+    isolation = Isolation(boxed=False, allowed=True, how=BARE_HOW)
+    launcher = ProcessLauncher(isolation=isolation, start=bare(host, isolation), live_dir=live_dir)
+    with anyio.fail_after(60):
+        async with launcher.launch(bounded(place, FORKED, token, 4 * EACH_MB)) as child:
+            outgrown = await launcher.outgrown()
+            await child.wait()
+
+    assert outgrown.label == "run"
+    assert alive(token) == []
+
+
+async def test_k17_only_the_one_that_took_too_much_is_ended(launcher, place, tmp_path, token):
+    other = Place.made(tmp_path / "other")
+    modest = other.python(SHARED, f"{token}-modest", label="run/below", caps=Caps(memory_mb=500))
+    async with launcher.launch(modest) as neighbour:
+        await until_all_hold_theirs(neighbour)
+        async with launcher.launch(bounded(place, FORKED, token, 4 * EACH_MB)):
+            with anyio.fail_after(60):
+                outgrown = await launcher.outgrown()
+
+        assert outgrown.label == "run"
+        assert len(alive(f"{token}-modest")) > CHILDREN
