@@ -21,6 +21,7 @@ SHORTEST = 16  # of a title: beyond that a line may as well be broken
 
 _MARKS = {
     "running": "▶",
+    "queued": "◌",
     "pausing": "◐",
     "paused": "⏸",
     "frozen": "❄",

@@ -1,5 +1,6 @@
 """What people see: every event has its line, every state its view."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -66,7 +67,7 @@ def state_of(*events, limits=Limits()):  # noqa: B008 - it is frozen
     return runs.fold(SCENARIOS["task"].pilot, [opened, *events])
 
 
-def view_of(*events, helm=Helm(), driven=True, seconds=0):  # noqa: B008 - it is frozen
+def view_of(*events, helm=Helm(), driven=True, seconds=0, queued=""):  # noqa: B008 - it is frozen
     return views.view(
         "t",
         SCENARIOS["task"].pilot,
@@ -74,6 +75,7 @@ def view_of(*events, helm=Helm(), driven=True, seconds=0):  # noqa: B008 - it is
         helm=helm,
         now=NOW + timedelta(seconds=seconds),
         driven=driven,
+        queued=queued,
     )
 
 
@@ -88,16 +90,19 @@ def test_every_event_has_its_lines(event):
 @given(histories(), HELMS, st.booleans(), st.integers(0, 10**6))
 def test_every_state_has_a_view(events, helm, driven, seconds):
     pilot = SCENARIOS[events[0].kind].pilot
+    folded = runs.fold(pilot, events)
     view = views.view(
         "r",
         pilot,
-        runs.fold(pilot, events),
+        folded,
         helm=helm,
         now=NOW + timedelta(seconds=seconds),
         driven=driven,
     )
 
     assert view.status
+    takes_a_turn = re.search(r"(?<!next: )\b\w+ takes a turn$", view.reason)
+    assert not (view.status == "running" and takes_a_turn and not folded.open_move)
     assert (view.outcome is not None) == (view.status == view.outcome)
 
 
@@ -150,7 +155,14 @@ def test_k22_no_word_of_an_agent_steers_the_terminal_that_shows_where_a_run_stan
 @pytest.mark.parametrize(
     ("events", "options", "standing"),
     [
-        ([], {}, ("running", "cli takes a turn", False)),
+        ([], {}, ("queued", "next: cli takes a turn", False)),
+        ([], {"queued": "waits for a free slot"}, ("queued", "waits for a free slot", False)),
+        ([STARTED], {"queued": "of before"}, ("running", "cli takes a turn", False)),
+        (
+            [Commanded(at=NOW, command=Pause())],
+            {"queued": "waits for a free slot"},
+            ("paused", "", False),
+        ),
         ([STARTED], {}, ("running", "cli takes a turn", False)),
         ([STARTED, Commanded(at=NOW, command=Pause())], {}, ("pausing", "cli takes a turn", False)),
         ([Commanded(at=NOW, command=Pause())], {}, ("paused", "", False)),
@@ -177,7 +189,8 @@ def test_k22_no_word_of_an_agent_steers_the_terminal_that_shows_where_a_run_stan
         ([Closed(at=NOW, outcome=Outcome.DONE, note="n")], {}, ("done", "n", False)),
     ],
 )
-def test_a_view_says_where_a_run_stands_and_whether_it_needs_somebody(events, options, standing):
+def test_f6_a_view_says_where_a_run_stands_and_whether_it_needs_somebody(events, options, standing):
+    """Also that a turn which has not begun is none: it may wait for a slot."""
     view = view_of(*events, **options)
 
     assert (view.status, view.reason, view.needs_you) == standing

@@ -1,9 +1,12 @@
 """F6: how many turns at once, and who comes next."""
 
+import anyio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.loop.capacity import Capacity
+from allstop.ports import Live
+from world import DONE, World, task
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 50)), max_size=60))
@@ -36,3 +39,20 @@ async def test_f6_a_call_wakes_who_waits_without_giving_a_slot():
     capacity.give_back(first)
     await second.called()
     assert second.granted
+
+
+async def test_f6_whoever_waits_for_a_slot_says_so_and_whoever_has_one_does_not():
+    world = World(slots=1)
+    world.agent("cli", 10.0, DONE, 10.0, DONE)
+    shown = []
+    async with world.running() as engine:
+        engine.view(lambda run, live: shown.append((run, live)))
+        await engine.open("a", "task", task())
+        await anyio.sleep(1)
+        assert shown == []
+        await engine.open("b", "task", task())
+        await anyio.sleep(1)
+        assert shown == [("b", Live("queued", "waits for a free slot (1 of 1 taken)"))]
+        await engine.rested("b")
+
+    assert len(shown) == 1

@@ -11,7 +11,7 @@ import anyio.lowlevel
 
 from allstop.app.looking import no_such_run
 from allstop.core.errors import AllstopError
-from allstop.core.events import Closed, Event, Opened
+from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.following import Followed, FollowedRoom
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, root_of
@@ -47,6 +47,7 @@ class Watcher:
         self._heads: dict[RunId, Head] = {}
         self._readers: list[Reader] = []
         self._bell = anyio.Event()
+        self._queued: dict[RunId, str] = {}  # who stands in the line for a slot, in words
         self._held: dict[RunId, Holder | None] = {}
         self._held_until = 0.0
         self._reading = anyio.Lock()
@@ -97,9 +98,15 @@ class Watcher:
         self._heads[run] = _head(self._heads.get(run), run, seq, event)
         if root_of(run) not in self._held:
             self._held_until = 0.0  # somebody may have begun to drive it
+        if isinstance(event, MoveStarted | Closed):
+            self._queued.pop(run, None)
         followed = self._followed.get(run)
         if followed is not None and followed.seq == seq - 1:
             followed.take(event)
+
+    def queue(self, run: RunId, words: str) -> None:
+        """Whoever drives it says that it waits for a slot."""
+        self._queued[run] = words
 
     def _steer(self, record: Record) -> None:
         if record.seq > self._helm_seq:
@@ -179,6 +186,7 @@ class Watcher:
             helm=self.helm,
             now=self.now,
             driven=self.is_driven(run),
+            queued=self._queued.get(run, ""),
         )
 
     async def waiting(self) -> list[Waiting]:

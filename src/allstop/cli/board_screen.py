@@ -189,6 +189,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         self._console = Console(highlight=False)
         self._session: Session | None = None
         self._words: dict[RunId, str] = {}
+        self._queued: dict[RunId, str] = {}
         self._until = ExitStack()
         self._live = LiveDisplay(
             console=self._console,
@@ -212,6 +213,9 @@ class TerminalBoardScreen(PlainBoardScreen):
         self._session = session
 
     def live(self, run: RunId, live: Live) -> None:
+        if live.kind == "queued":
+            self._queued[run] = live.text
+            return
         self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
 
     def note(self, text: str) -> None:
@@ -258,7 +262,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         if child is None:
             return
         title = one_line(str(self._session.run().pilot.board[task_id].title), 36)
-        doing, seconds = _doing(child, self._session.clock.now())
+        doing, seconds = _doing(child, self._session.clock.now(), self._queued.get(run, ""))
         words = self._words.get(run, "")
         how_far = _how_far(child)
         mark = "●" if child.open_move is not None else "?"
@@ -277,8 +281,8 @@ def _how_far(child: RunState[Any]) -> str:
     return f"#{pilot.iteration + is_next}{progress}{stuck}  "
 
 
-def _doing(child: RunState[Any], now: datetime) -> tuple[str, float]:
+def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
     if child.open_move is None:
-        return one_line(child.waits) or "waits", (now - child.opened.at).total_seconds()
+        return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
     since = child.open_move.started_at
     return describe(child.open_move.move), (now - since).total_seconds()

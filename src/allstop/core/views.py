@@ -99,9 +99,16 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def view(
-    run: RunId, pilot: Pilot[Any], state: RunState[Any], *, helm: Helm, now: datetime, driven: bool
+    run: RunId,
+    pilot: Pilot[Any],
+    state: RunState[Any],
+    *,
+    helm: Helm,
+    now: datetime,
+    driven: bool,
+    queued: str = "",  # what whoever drives it says of its place in the line, where that is known
 ) -> RunView:
-    status, reason, needs_you = _standing(pilot, state, helm, now, driven=driven)
+    status, reason, needs_you = _standing(pilot, state, helm, now, driven=driven, queued=queued)
     return RunView(
         id=run,
         kind=state.opened.kind,
@@ -118,7 +125,13 @@ def view(
 
 
 def _standing(
-    pilot: Pilot[Any], state: RunState[Any], helm: Helm, now: datetime, *, driven: bool
+    pilot: Pilot[Any],
+    state: RunState[Any],
+    helm: Helm,
+    now: datetime,
+    *,
+    driven: bool,
+    queued: str,
 ) -> tuple[str, str, bool]:
     if state.closed is not None:
         return state.closed.outcome.value, state.closed.note, False
@@ -142,7 +155,10 @@ def _standing(
         return "idle" if move.idle else "waiting", move.reason, move.for_person
     if not driven:
         return "interrupted", f"nobody drives it; `{_goes_on(state.opened)}` goes on", True
-    return "running", describe(move), False
+    coming = f"next: {describe(move)}"  # it is not under way: it may have to wait for a slot
+    if pilot.needs_slots and isinstance(move, TakeTurn):
+        return "queued", queued or coming, False
+    return "running", coming, False
 
 
 def _goes_on(opened: Opened) -> str:

@@ -31,7 +31,7 @@ class Capacity:
     """Slots for turns. A run that has just had its turn lines up behind all who wait."""
 
     def __init__(self, slots: int | None = None) -> None:
-        self._free = slots
+        self.slots = self._free = slots
         self._line: deque[Ticket] = deque()
 
     def line_up(self) -> Ticket | None:
@@ -74,6 +74,12 @@ class Place:
             self._in_line = True
             self._ticket = self._capacity.line_up()
         return self._ticket is None or self._ticket.granted
+
+    @property
+    def words(self) -> str:
+        """Of one that is in the line."""
+        slots = self._capacity.slots
+        return f"waits for a free slot ({slots} of {slots} taken)"
 
     def leave(self) -> None:
         self._in_line = False

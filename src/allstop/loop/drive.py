@@ -197,6 +197,7 @@ class Drive(Generic[S]):
                     pass  # there may be room by now: whoever rests must have looked at last
                 case Queue():
                     if not self.behind:
+                        self.show(Live("queued", self._place.words))
                         await self._place.called()
                     await self._catch_up()
                 case then:

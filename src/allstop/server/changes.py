@@ -63,6 +63,9 @@ class Changes:
         if record.run == HELM:
             self.suspect_all()
 
+    def suspect(self, run: RunId) -> None:
+        self._suspects[run] = None
+
     def suspect_all(self) -> None:
         """Every run that is not over: the helm has moved, or somebody may drive no longer."""
         self._suspects |= {head.run: None for head in self._watcher.heads if not head.closed}

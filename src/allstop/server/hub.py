@@ -55,7 +55,12 @@ class Hub:
         self._stirred.set()
 
     def show(self, run: RunId, live: Live, call: str = "") -> None:
-        """Words in flight: those of one beat are one event."""
+        """Words in flight: those of one beat are one event. That it waits is no word of the agent."""
+        if live.kind == "queued":
+            self._watcher.queue(run, live.text)
+            self._changes.suspect(run)
+            self._stirred.set()
+            return
         key = Source(run, live.kind, call)
         self._live[key] = (self._live.get(key, "") + live.text)[-LONGEST_LIVE:]
         self._stirred.set()

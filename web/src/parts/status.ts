@@ -12,6 +12,7 @@ const LOOKS: Record<string, Look> = {
   pending: { word: 'pending', mark: '○', tone: 'quiet' },
   active: { word: 'running', mark: '●', tone: 'work' },
   running: { word: 'running', mark: '●', tone: 'work' },
+  queued: { word: 'queued', mark: '◌', tone: 'quiet' },
   merging: { word: 'merging', mark: '⇢', tone: 'work' },
   idle: { word: 'idle', mark: '○', tone: 'quiet' },
   waiting: { word: 'waiting', mark: '?', tone: 'attention' },
