@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
+from allstop.adapters.git.ground import make_ground
 from allstop.adapters.git.repository import Repository, checked_out_branch, has_commit
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import limits
@@ -123,7 +124,7 @@ async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
     settings = house.settings
     repository = Repository(house.repository)
     folder = house.folder / "workspaces"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_ground(folder)
     return GitWorkspaces(
         repository,
         folder,
