@@ -31,6 +31,7 @@ class Box(Struct, frozen=True, kw_only=True):
 
     home: str  # a folder of the host that becomes its home
     workspace: str | None = None  # the folder of the host it may change
+    fresh: bool = False  # it was just made: what was laid into it is the program's as well
     at: str = "/work"  # where that folder appears; the program starts there
     objects: tuple[str, ...] = ()  # git object stores it may read, first the repository's own
     read: tuple[str, ...] = ()  # paths of the host it may read, at their own places

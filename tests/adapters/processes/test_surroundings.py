@@ -67,6 +67,24 @@ async def test_the_workspace_is_at_the_repository_s_own_path(launcher, place):
     assert not place.at.exists()
 
 
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_what_lies_in_a_workspace_is_given_away_only_where_it_is_fresh(
+    fresh, launcher, place, host, tmp_path
+):
+    outside = tmp_path / "outside"
+    outside.write_text("a person's own")
+    laid = place.workspace / "folder" / "laid"
+    laid.parent.mkdir()
+    laid.write_text("by us")
+    (place.workspace / "link").symlink_to(outside)
+
+    await run(launcher, place.launch("true", fresh=fresh))
+
+    owner = host.box_uid if fresh else os.geteuid()
+    assert [path.stat().st_uid for path in (laid, laid.parent, place.workspace)] == [owner] * 3
+    assert outside.stat().st_uid == os.geteuid()
+
+
 async def test_objects_can_be_read_and_not_changed(launcher, place, tmp_path):
     stores = []
     for name in ("own", "borrowed"):

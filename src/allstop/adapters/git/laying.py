@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -64,12 +64,45 @@ def config_of(commit: str) -> str:
     return CONFIG.format(version=int(is_long)) + (SHA256 if is_long else "")
 
 
-def lay_shallow(folder: Path, common_dir: Path) -> None:
+def lay_git(folder: Path, files: Mapping[str, bytes]) -> None:
+    """A git folder of what it needs, without templates and logs: making files is most of what a
+    clone of a small repository costs. Empty ones are none.
+    """
+    for name in ("", "info", "objects", "objects/info", "objects/pack", "refs", "refs/heads"):
+        (folder / name).mkdir()
+    for name, data in files.items():
+        if data:
+            (folder / name).write_bytes(data)
+
+
+def files_of_clone(
+    commit: str, branch: str, *, stores: Sequence[str], excluded: Sequence[str], shallow: bytes
+) -> dict[str, bytes]:
+    """What a workspace's git folder says; `shallow` is where its history ends."""
+    return {
+        "HEAD": f"ref: refs/heads/{branch}\n".encode(),
+        "packed-refs": f"{commit} refs/heads/{branch}\n".encode(),
+        "config": config_of(commit).encode(),
+        "objects/info/alternates": os.fsencode(alternates_of(stores)),
+        "info/exclude": os.fsencode("".join(f"{ignore_line(path)}\n" for path in excluded)),
+        "shallow": shallow,
+    }
+
+
+def files_of_submodule(commit: str, store: str) -> dict[str, bytes]:
+    return {
+        "HEAD": f"{commit}\n".encode(),
+        "config": config_of(commit).encode(),
+        "objects/info/alternates": os.fsencode(alternates_of([store])),
+    }
+
+
+def shallow_of(common_dir: Path) -> bytes:
     """Where the user's own history ends, the clone's does."""
-    shallow = common_dir / "shallow"
-    if shallow.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "shallow").write_bytes(shallow.read_bytes())
+    try:
+        return (common_dir / "shallow").read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def alternates_of(stores: Sequence[str]) -> str:

@@ -27,20 +27,6 @@ async def clear(tree: Tree) -> None:
         tree.make()
 
 
-async def _remove(folder: Path) -> None:
-    if not _was_empty(folder):
-        await anyio.to_thread.run_sync(remove_tree, folder)
-
-
-def _was_empty(folder: Path) -> bool:
-    """Gone, then: mostly nothing was laid into it."""
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True
-
-
 class Made(Struct, frozen=True, kw_only=True):
     borrows: bool
     stores: tuple[str, ...] = ()
@@ -102,7 +88,8 @@ class Making:
             made = replace(made, borrows=False)
             await anyio.to_thread.run_sync(tree.empty)
             missing = await self._fill(tree, commit, workspace, label, plan, made)
-        await _remove(tree.making)
+        if tree.making.exists():  # mostly nothing had to be laid
+            await anyio.to_thread.run_sync(remove_tree, tree.making)
         lost = [f"submodule {path} can't be checked out here" for path in missing]
         made = replace(made, notes=(*made.notes, *lost))
         await self._set_up(tree, made, label, port)
@@ -138,25 +125,38 @@ class Making:
         self, tree: Tree, commit: str, workspace: str, label: str, plan: laying.Plan, made: Made
     ) -> list[str]:
         """Paths of submodules that could not be had."""
+        await self._lay_git(tree, commit, workspace, plan, made)
         await self._lay(tree.making / "lay", commit, plan, made)
         place = replace(
             self.place(tree, Meta(base="", target="", stores=made.stores)),
-            home=str(tree.making),
+            fresh=True,
+            home=str(tree.making if tree.making.exists() else tree.home),
             read=(),  # shown now, their parents would be made by somebody else than the box's user
         )
+        words = [word for submodule in plan.submodules for word in submodule[:2]]
+        said = await self._boxes.run(place, label, MAKE, commit, *words)
+        return said.splitlines()
+
+    async def _lay_git(
+        self, tree: Tree, commit: str, workspace: str, plan: laying.Plan, made: Made
+    ) -> None:
         stores = self._seen((*self._stores, *made.stores))
         own, others = stores[: len(self._stores)], stores[len(self._stores) :]
-        alternates = laying.alternates_of(own) if made.borrows else ""
-        words = [commit, f"allstop/{folder_name(workspace)}", laying.config_of(commit), alternates]
-        words += [str(len(made.excluded)), *map(laying.ignore_line, made.excluded)]
-        for submodule, store in zip(plan.submodules, others, strict=True):
-            words += [submodule.path, submodule.commit, laying.alternates_of([store])]
-        said = await self._boxes.run(place, label, MAKE, *words)
-        return said.splitlines()
+        files = laying.files_of_clone(
+            commit,
+            f"allstop/{folder_name(workspace)}",
+            stores=own if made.borrows else (),
+            excluded=made.excluded,
+            shallow=laying.shallow_of(await self._repository.common_dir()),
+        )
+        laying.lay_git(tree.work / ".git", files)
+        for number, (submodule, store) in enumerate(zip(plan.submodules, others, strict=True)):
+            folder = tree.making / "lay" / "modules" / str(number)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            laying.lay_git(folder, laying.files_of_submodule(submodule.commit, store))
 
     async def _lay(self, lay: Path, commit: str, plan: laying.Plan, made: Made) -> None:
         """Only what there is: mostly nothing."""
-        laying.lay_shallow(lay / "git", await self._repository.common_dir())
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)
         laying.lay_copies(self._repository.root, plan.copies, lay / "copy")

@@ -24,41 +24,22 @@ git() {{
 MAKE = (
     _START
     + """
-commit=$1 branch=$2 config=$3 alternates=$4 excluded=$5; shift 5
-lay=$HOME/lay
-
-lay_git() {
-  mkdir -p -- "$1/objects/info" "$1/objects/pack" "$1/refs/heads" "$1/info"
-  printf '%s\\n' "$2" >"$1/HEAD"
-  printf '%s' "$config" >"$1/config"
-  if [ -n "$3" ]; then printf '%s' "$3" >"$1/objects/info/alternates"; fi
-}
-
-lay_git .git "ref: refs/heads/$branch" "$alternates"
-printf '%s refs/heads/%s\\n' "$commit" "$branch" >.git/packed-refs
-while [ "$excluded" -gt 0 ]; do
-  printf '%s\\n' "$1" >>.git/info/exclude
-  shift; excluded=$((excluded - 1))
-done
-if [ -d "$lay/git" ]; then cp -R "$lay/git/." .git; fi
+commit=$1; shift
+lay=$HOME/lay module=0
 if [ -f "$lay/pack" ]; then git index-pack --stdin --fix-thin <"$lay/pack" >/dev/null; fi
 git read-tree --reset -u "$commit"
 while [ $# -gt 0 ]; do
-  lay_git "./$1/.git" "$2" "$3"
+  cp -R -- "$lay/modules/$module" "./$1/.git"
   (cd "./$1" && git read-tree --reset -u "$2") || { rm -rf "./$1/.git"; echo "$1"; }
-  shift 3
+  module=$((module + 1)); shift 2
 done
 if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
 """
 )
-"""Take the commit, with what the host has laid ready. Prints submodules that can't be had.
+"""Take the commit, with what the host has laid ready: the tree's git folder, and in the home those
+of its submodules. Prints submodules that can't be had.
 
-A git folder is made of what it needs, without templates and logs: making files is most of what a
-clone of a small repository costs.
-
-Arguments: the commit, its branch, git's settings and the stores it borrows from; how many lines
-its ignore file has, and these; then for each submodule its path, its commit and the store that has
-it.
+Arguments: the commit; then for each submodule its path and its commit.
 """
 
 _TREE = """

@@ -78,7 +78,7 @@ class Tree:
 
     @cached_property
     def making(self) -> Path:
-        """The home while it is made: only the host wrote there."""
+        """The home while it is made, where something is laid into it or it has another already."""
         return self.folder / "making"
 
     @cached_property
@@ -115,7 +115,7 @@ class Tree:
     def make(self) -> None:
         """Empty folders, whatever was there before."""
         self.remove()
-        for folder in (self.folder, self.work, self.home, self.making):
+        for folder in (self.folder, self.work, self.home):
             folder.mkdir(mode=0o700, parents=True)
 
     def make_anew(self) -> None:

@@ -10,13 +10,13 @@ from allstop.ports import Box
 
 
 def hand_over_box(box: Box, host: Host) -> None:
-    """A workspace is given while it is empty, a home with what was laid into it.
+    """A workspace is given while it is empty or fresh, a home with what was laid into it.
 
     Later everything in them belongs to the box's user anyway.
     """
     if not host.is_root:
         return
-    if box.workspace and _is_ours(box.workspace) and not os.listdir(box.workspace):  # noqa: PTH208
+    if box.workspace and _is_ours(box.workspace) and (box.fresh or _is_empty(box.workspace)):
         hand_over(Path(box.workspace), host)
     if _is_ours(box.home):
         hand_over(Path(box.home), host)
@@ -35,6 +35,10 @@ def hand_over(path: Path, host: Host) -> None:
 def _give(path: Path, host: Host) -> None:
     if _is_ours(path):
         os.chown(path, host.box_uid, host.box_gid, follow_symlinks=False)
+
+
+def _is_empty(folder: str) -> bool:
+    return not os.listdir(folder)  # noqa: PTH208 - paths are slow to make
 
 
 def _is_ours(path: Path | str) -> bool:
