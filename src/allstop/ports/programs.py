@@ -47,6 +47,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}  # all it gets, besides what the box sets
     programs: tuple[str, ...] = ()  # others than argv[0] whose files must be there
     trusted: bool = False  # ours: may run where there is no sandbox
+    sparse: bool = False  # a shell and programs of /usr are all it needs of the system
 
 
 class Stream(StrEnum):

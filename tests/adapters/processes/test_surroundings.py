@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import anyio
+import msgspec
 import pytest
 
 from adapters.processes.place import Place, alive, run, until_ready
@@ -269,6 +270,27 @@ async def test_the_network_is_there_or_not(network, reached, launcher, place):
 
     assert (code == 0) is reached
     assert reached or b"refused" in err
+
+
+LITTLE = """
+ls /etc; id -un; date +%z
+git init -q . && git commit -q --allow-empty -m first && git log --format=%an%cd --date=format:%z
+"""
+
+
+async def test_q5_a_sparse_box_has_what_git_needs_and_no_more(launcher, place):
+    me = {"GIT_AUTHOR_NAME": "A", "GIT_COMMITTER_NAME": "A"} | dict.fromkeys(
+        ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "a@example.invalid"
+    )
+    launch = place.launch("sh", "-c", LITTLE, env=me)
+    out, err, _ = await run(launcher, msgspec.structs.replace(launch, sparse=True))
+    *etc, user, zone, commit = out.decode().split()
+
+    assert err == b""
+    assert set(etc) <= {"alternatives", "group", "ld.so.cache", "localtime", "passwd"}
+    assert user == "agent"
+    assert zone == subprocess.check_output(["date", "+%z"], env={}, text=True).strip()
+    assert commit == f"A{zone}"
 
 
 async def test_names_can_be_resolved_as_the_host_does(launcher, place):

@@ -84,7 +84,8 @@ class Boxes:
 
 
 def _launch(place: Box, label: str, script: str, *arguments: str) -> Launch:
-    return Launch(argv=("sh", "-c", script, "sh", *arguments), box=place, label=label, trusted=True)
+    argv = ("sh", "-c", script, "sh", *arguments)
+    return Launch(argv=argv, box=place, label=label, trusted=True, sparse=True)
 
 
 def _sort(chunk: Chunk, write: Callable[[bytes], object], complaint: Tail) -> int:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
 from allstop.adapters.processes.filter import filter_for
-from allstop.adapters.processes.host import Ceilings, Host
+from allstop.adapters.processes.host import Ceilings, Host, sparse
 from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile, Writable
 from allstop.adapters.processes.places import HOME
 from allstop.adapters.processes.scene import Scene
@@ -43,6 +43,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
     host: Host
     system: tuple[Word, ...]
+    sparse: tuple[Word, ...]  # less of it: each mount and each file takes time
     filter: tuple[Word, ...]
     tag: str  # a word by which the boxes of one driver can be found
 
@@ -52,6 +53,7 @@ def recipe_of(host: Host, tag: str) -> Recipe:
     return Recipe(
         host=host,
         system=tuple(_joined(_system_words(host))),
+        sparse=tuple(_joined(_system_words(sparse(host)))),
         filter=() if known is None else ("--seccomp", TextFeed(known)),
         tag=tag,
     )
@@ -76,7 +78,8 @@ def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
     gate = " && ".join((*limits(box.caps, host.ceilings), GATE))
     inside = ("/bin/sh", "-c", gate, recipe.tag, *scene.argv)
     bwrap = host.tools.bwrap
-    around = (*recipe.system, _as_one((*_own_words(scene), *CLOSING)), *TOLD)
+    system = recipe.sparse if scene.sparse else recipe.system
+    around = (*system, _as_one((*_own_words(scene), *CLOSING)), *TOLD)
     within = (*recipe.filter, _as_one(_inner(scene, box)))
     if not host.is_root:
         return (bwrap, "--args", WordsFeed((*around, *DEVICES, *within)), "--", *inside)

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.adapters.processes.mounts import Link, Mount, Readable
 
@@ -49,6 +50,10 @@ ETC_FOLDERS = (
     "pki/tls/certs",
     "ssl/certs",
 )
+
+
+NEEDED = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+"""Of these, what every program needs: without a word on where else, names are looked up in files."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
@@ -111,6 +116,19 @@ def this_host() -> Host:
         mounts=(Readable("/usr", "/usr"), *_roots(), *_etc_folders(), *_etc_links(files)),
         copies=tuple(str(file) for file in files if _is_copied(file)),
     )
+
+
+def sparse(host: Host) -> Host:
+    """The same machine with no more than every program needs."""
+    return replace(
+        host,
+        mounts=tuple(mount for mount in host.mounts if _is_needed(mount.dest)),
+        copies=tuple(filter(_is_needed, host.copies)),
+    )
+
+
+def _is_needed(place: str) -> bool:
+    return not place.startswith("/etc/") or place in NEEDED
 
 
 def _tool(name: str) -> str:

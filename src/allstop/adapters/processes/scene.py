@@ -40,6 +40,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...]
     mounts: tuple[Mount, ...]  # besides those that every box has
     env: dict[str, str]
+    sparse: bool
 
 
 def scene_of(launch: Launch, host: Host) -> Scene:
@@ -64,6 +65,7 @@ def scene_of(launch: Launch, host: Host) -> Scene:
         path=tuple(dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH))),
         mounts=mounts,
         env=dict(launch.env),
+        sparse=launch.sparse,
     )
 
 
