@@ -173,7 +173,8 @@ class ProcessLauncher:
             await self._thawed.wait()
 
     async def _stopped_if_frozen(self, live: _Live) -> None:
-        await trees.freeze(live.root, lambda: is_frozen(self._words, live.label))
+        if is_frozen(self._words, live.label):
+            await trees.freeze(live.root, lambda: is_frozen(self._words, live.label))
 
     def _under(self, label: str) -> list[_Live]:
         return [live for live in self._live if covers(label, live.label)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import selectors
 import struct
 import termios
@@ -31,7 +32,6 @@ class Inlet:
             while rest and self._number is not None:
                 try:
                     rest = rest[os.write(self._number, rest) :]
-                    await checkpoint()
                 except BlockingIOError:
                     await anyio.wait_writable(self._number)
 
@@ -56,11 +56,13 @@ class Outlet:
         self._ended = ended
         self._left: dict[int, int] | None = None  # what is to be read after the end
         self._ready: list[int] = []
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.DefaultSelector()  # one to wait for all three
+        self._poll = select.poll()  # … and which it was, told quicker
+        for number in (out, err, ended):
+            self._selector.register(number, selectors.EVENT_READ)
+            self._poll.register(number, select.POLLIN)
         for number in (out, err):
             os.set_blocking(number, False)
-            self._selector.register(number, selectors.EVENT_READ)
-        self._selector.register(ended, selectors.EVENT_READ)
 
     async def receive(self) -> Chunk | None:
         if self._ready or self._left is not None:
@@ -79,7 +81,7 @@ class Outlet:
             os.close(number)
 
     def _look(self) -> None:
-        self._ready = [key.fd for key, _ in self._selector.select(0)]
+        self._ready = [number for number, _ in self._poll.poll(0)]
         if self._ended in self._ready:
             # Nothing of its own can come now; others may hold the pipe, and write for ever.
             self._left = {number: _waiting(number) for number in self._streams}
@@ -91,6 +93,7 @@ class Outlet:
                 if data := os.read(number, CHUNK):
                     return Chunk(self._streams[number], data)
                 self._selector.unregister(number)
+                self._poll.unregister(number)
         return None
 
     def _rest(self, left: dict[int, int]) -> Chunk | None:
