@@ -8,7 +8,8 @@ import pytest
 
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
 from allstop.adapters.agents.codex.fold import Asked, Ended, Fold, Saw
-from allstop.adapters.agents.rpc import Message, read
+from allstop.adapters.agents.codex.messages import Where
+from allstop.adapters.agents.rpc import Message, decoded, read
 from allstop.adapters.agents.spending import Spent
 from allstop.core.approvals import NOBODY, Ask
 from allstop.ports import Live
@@ -23,7 +24,11 @@ def messages(name):
 
 def folded(name):
     fold = Fold()
-    return fold, [step for message in messages(name) for step in fold.take(message)]
+    return fold, [step for message in messages(name) for step in taken(fold, message)]
+
+
+def taken(fold, message):
+    return fold.take(message, decoded(message.params, Where) or Where())
 
 
 def note(method, **params):
@@ -67,7 +72,7 @@ def test_f1_what_is_asked_in_a_trace():
     fold = Fold()
     asks = []
     for message in messages("work"):
-        for step in fold.take(message):
+        for step in taken(fold, message):
             if isinstance(step, Asked):
                 where = json.loads(bytes(step.params))
                 ask = ask_of(step, fold.begun(where["itemId"]), "/project")
@@ -94,10 +99,10 @@ def test_f1_an_end_is_one_however_it_is_worded():
     fold = Fold()
     fold.turn = "x"
 
-    steps = fold.take(note("turn/completed", threadId="t", turn={"id": "x", "status": 7}))
+    steps = taken(fold, note("turn/completed", threadId="t", turn={"id": "x", "status": 7}))
 
     assert steps == (Ended("", None),)
-    assert fold.take(note("item/agentMessage/delta", delta="late", turnId="x")) == ()
+    assert taken(fold, note("item/agentMessage/delta", delta="late", turnId="x")) == ()
 
 
 def test_f1_the_error_of_a_turn_may_come_before_its_end():
@@ -105,8 +110,8 @@ def test_f1_the_error_of_a_turn_may_come_before_its_end():
     fold = Fold()
     fold.turn = "x"
 
-    fold.take(note("error", turnId="x", willRetry=False, error={"message": "no cheese"}))
-    (ended,) = fold.take(note("turn/completed", turn={"id": "x", "status": "failed"}))
+    taken(fold, note("error", turnId="x", willRetry=False, error={"message": "no cheese"}))
+    (ended,) = taken(fold, note("turn/completed", turn={"id": "x", "status": "failed"}))
 
     assert ended.error.message == "no cheese"
 
@@ -159,8 +164,8 @@ def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
     fold = Fold()
     strange = [note("moon/risen", threadId="t"), note("moon/risen"), note("thread/status/changed")]
 
-    steps = [step for message in strange for step in fold.take(message)]
+    steps = [step for message in strange for step in taken(fold, message)]
 
     assert [step.item.text for step in steps] == ["codex told moon/risen, which is not known here"]
-    assert not any(fold.take(note(f"star/{n}Delta")) for n in range(3))
-    assert sum(len(fold.take(note(f"star/{n}"))) for n in range(100)) == 19
+    assert not any(taken(fold, note(f"star/{n}Delta")) for n in range(3))
+    assert sum(len(taken(fold, note(f"star/{n}"))) for n in range(100)) == 19

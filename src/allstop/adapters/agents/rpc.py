@@ -27,9 +27,15 @@ class Message(Struct, frozen=True):
     error: RpcFault | None = None
 
 
+_message = msgspec.json.Decoder(Message)
+
+
 def read(line: bytes) -> Message | None:
     """The message; None for what is none. Bytes that are no UTF-8 are shown as such."""
-    return decoded(line.decode(errors="replace"), Message)
+    try:
+        return _message.decode(line.decode(errors="replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def decoded(text: Raw | str, kind: type[T]) -> T | None:

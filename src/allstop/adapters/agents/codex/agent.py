@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from allstop.adapters.agents.codex.conversation import Conversation, Params
@@ -69,8 +70,8 @@ class CodexAgent:
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         try:
-            async with self._server(turn) as server, server.pumped():
-                return await self._talk(server, turn, watch)
+            async with self._server(turn) as server, server.pumped() as group:
+                return await self._talk(server, turn, watch, group)
         except UnsafeError as error:
             return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
         except LaunchError as error:
@@ -89,12 +90,14 @@ class CodexAgent:
         async with self._launcher.launch(launch) as child:
             yield AppServer(child, self._setup.answer_within_s)
 
-    async def _talk(self, server: AppServer, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def _talk(
+        self, server: AppServer, turn: Turn, watch: Watch, group: TaskGroup
+    ) -> TurnDone | Failed:
         conversation = Conversation(server, turn, watch)
         try:
             await server.greet()
             await conversation.open(self._policy(turn))
-            ended = await conversation.take()
+            ended = await conversation.take(group)
         except GoneError as error:
             result = Failed(kind=FailureKind.CRASHED, message=error.message)
         except SilentError as error:

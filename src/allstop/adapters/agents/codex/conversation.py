@@ -9,10 +9,11 @@ from typing import TypeAlias, TypeVar
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
-from allstop.adapters.agents.codex.fold import Asked, Capped, Ended, Fold, Saw
+from allstop.adapters.agents.codex.fold import BEGIN, Asked, Capped, Ended, Fold, Saw
 from allstop.adapters.agents.codex.guessing import Guess
 from allstop.adapters.agents.codex.server import AppServer
 from allstop.adapters.agents.codex.steering import Steering
@@ -75,16 +76,20 @@ class Conversation:
         if self.thread != thread:
             await self._watch.opened(self.thread)
 
-    async def take(self) -> Ended:
-        """
+    async def take(self, group: TaskGroup) -> Ended:
+        """What people say meanwhile is told in the group.
+
         Raises:
             RefusedError, GoneError, SilentError: it never came to its end.
         """
         with self._server.heard_by(self.thread, self._hear):
             try:
                 await self._begin()
-                async with Steering(self._watch, self._steer).going_on():
-                    return await self._follow()
+                with Steering(self._watch, self._steer) as steering:
+                    group.start_soon(steering.go_on)
+                    ended = await self._follow()
+                await steering.settle()
+                return ended
             except (RefusedError, GoneError, SilentError):
                 raise
             except BaseException:  # cancelled, or nobody can be told any more
@@ -182,8 +187,8 @@ class Conversation:
             yield scope
         self._asking = None
 
-    def _hear(self, message: Message | None) -> bool:
-        steps = self.fold.take(message) if message else ()
+    def _hear(self, message: Message | None, where: told.Where) -> bool:
+        steps = self.fold.take(message, where) if message else ()
         for step in steps:
             if isinstance(step, Live):
                 self._watch.live(step)
@@ -193,8 +198,9 @@ class Conversation:
             self.is_capped = True
             self._steps.append(Capped())
         self._let_go()
-        self._stirred.set()
-        self._stirred = anyio.Event()
+        if self._steps or message is None or message.method == BEGIN:
+            self._stirred.set()
+            self._stirred = anyio.Event()
         return bool(steps)
 
     def _let_go(self) -> None:

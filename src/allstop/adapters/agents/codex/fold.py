@@ -22,6 +22,9 @@ TEXT_CHARS = 128 * 1024
 DIFF_CHARS = 64 * 1024
 MOST_STRANGE = 20
 USAGE = "thread/tokenUsage/updated"
+BEGIN = "turn/started"
+END = "turn/completed"
+NOWHERE = told.Where()
 
 
 class Saw(NamedTuple):
@@ -52,7 +55,7 @@ _LIVE = {
     "item/reasoning/summaryTextDelta": "reasoning",
     "item/commandExecution/outputDelta": "output",
 }
-_OF_NO_USE = ("account/", "mcpServer/", "remoteControl/", "skills/", "thread/", "turn/started")
+_OF_NO_USE = ("account/", "mcpServer/", "remoteControl/", "skills/", "thread/", BEGIN)
 """What these tell is known, and nothing to us."""
 
 
@@ -82,14 +85,14 @@ class Fold:
             "error": self._failed,
             "warning": self._warned,
             "serverRequest/resolved": self._resolved,
-            "turn/completed": self._end,
+            END: self._end,
         }
 
-    def take(self, message: Message) -> tuple[Step, ...]:
+    def take(self, message: Message, where: told.Where) -> tuple[Step, ...]:
         """What it means; nothing for what isn't ours."""
         if self.ended:
             return ()
-        if not self._is_ours(message):
+        if not self._is_ours(message, where):
             self._remember(message)
             return ()
         if message.id is not None:
@@ -123,10 +126,9 @@ class Fold:
         """The item as it was when it began: a file change tells its diff only there."""
         return self._begun.get(item_id)
 
-    def _is_ours(self, message: Message) -> bool:
-        where = decoded(message.params, told.Where) or told.Where()
+    def _is_ours(self, message: Message, where: told.Where) -> bool:
         turn = where.turn_id or where.turn.root_turn_id or where.turn.id
-        if message.method == "turn/started":
+        if message.method == BEGIN:
             self.turn = self.turn or turn
             self.active = where.turn.id if turn == self.turn else self.active
         return not turn or turn == self.turn

@@ -23,7 +23,7 @@ class SharedServer:
         self._answer_within_s = answer_within_s
         self._running = AsyncExitStack()
         self._server: AppServer | None = None
-        self._changing = anyio.Lock()
+        self._changing = anyio.Lock(fast_acquire=True)
         self._users = 0
 
     @asynccontextmanager

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
+from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages as told
-from allstop.adapters.agents.codex.fold import USAGE
+from allstop.adapters.agents.codex.fold import END, NOWHERE, USAGE
 from allstop.adapters.agents.lines import Lines, LineTooLongError
 from allstop.adapters.agents.peer import GoneError, Peer, SilentError
 from allstop.adapters.agents.rpc import Message, RequestId, decoded, read
@@ -19,7 +20,25 @@ from allstop.programs import Tail
 SEND_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 2.0
 
-Ear = Callable[[Message | None], bool]
+GATHER_S = 0.01
+"""How long words may wait for those that follow them: to wake up for each one costs more than it."""
+GATHERED_BYTES = 16 * 1024
+"""Whoever says that much at once is not kept waiting."""
+
+UNWANTED = (
+    "account/updated",
+    "mcpServer/startupStatus/updated",
+    "remoteControl/status/changed",
+    "skills/changed",
+    "thread/closed",
+    "thread/name/updated",
+    "thread/readState/changed",
+    "thread/started",
+    "thread/status/changed",
+)
+"""What these tell is nothing to us; a server that does not know how to leave them out tells them."""
+
+Ear = Callable[[Message | None, told.Where], bool]
 """Hears what is noted in one conversation, None when nothing more will come; whether it counts."""
 
 
@@ -36,6 +55,7 @@ class AppServer:
         self._pumping = anyio.Lock(fast_acquire=True)
         self._greeting = anyio.Lock(fast_acquire=True)
         self._greeted = False
+        self._is_idle_talk = False  # all that was read last: nobody waits for it
         self.limits: told.RateLimits | None = None
         self.threads: dict[str, told.Opened] = {}  # those it has open
         self.totals: dict[str, told.Tokens] = {}  # what each has used, as it was last told
@@ -47,13 +67,13 @@ class AppServer:
         return self.peer.gone
 
     @asynccontextmanager
-    async def pumped(self) -> AsyncIterator[None]:
-        """While this is open, answers and notes arrive."""
+    async def pumped(self) -> AsyncIterator[TaskGroup]:
+        """While this is open, answers and notes arrive. What is started in it ends with it."""
         failure: Exception | None = None
         async with anyio.create_task_group() as group:
-            group.start_soon(self._pump)
+            group.start_soon(self._pump, group)
             try:
-                yield
+                yield group
             except Exception as error:  # noqa: BLE001 - raised below, not in a group of one
                 failure = error
             group.cancel_scope.cancel()
@@ -62,10 +82,13 @@ class AppServer:
 
     async def greet(self) -> None:
         """Say hello, once."""
+        if self._greeted:
+            return
         async with self._greeting:
             if not self._greeted:
                 client = {"name": "allstop", "title": "Allstop", "version": "1"}
-                hello = {"clientInfo": client, "capabilities": {"experimentalApi": True}}
+                abilities = {"experimentalApi": True, "optOutNotificationMethods": UNWANTED}
+                hello = {"clientInfo": client, "capabilities": abilities}
                 await self.request("initialize", hello)
                 await self.peer.note("initialized")
                 self._greeted = True
@@ -92,7 +115,7 @@ class AppServer:
         self._ears[thread] = ear
         try:
             if self.gone:
-                ear(None)
+                ear(None, NOWHERE)
             yield
         finally:
             del self._ears[thread]
@@ -115,8 +138,8 @@ class AppServer:
         if scope.cancelled_caught:
             self._lose("codex no longer reads what it is sent")
 
-    async def _pump(self) -> None:
-        async with self._pumping, anyio.create_task_group() as refusals:
+    async def _pump(self, refusals: TaskGroup) -> None:
+        async with self._pumping:
             while not self.gone:
                 try:
                     chunk = await self._child.receive()
@@ -131,13 +154,20 @@ class AppServer:
                 else:
                     for foreign in self._take(chunk.data):
                         refusals.start_soon(self.peer.refuse, *foreign)
+                    if self._is_idle_talk and len(chunk.data) < GATHERED_BYTES:
+                        await anyio.sleep(GATHER_S)
 
     def _take(self, data: bytes) -> Iterator[tuple[RequestId, str]]:
         """Tell everybody; what nobody is there to answer is left over."""
+        self._is_idle_talk = True
         try:
             for line in self._lines.whole(data):
                 message = read(line)
-                if message is not None and not self._told(message) and message.id is not None:
+                if message is None:
+                    continue
+                if message.id is not None or message.method == END:
+                    self._is_idle_talk = False
+                if not self._told(message) and message.id is not None:
                     yield message.id, message.method
         except LineTooLongError as error:
             self._lose(f"codex: {error.message}")
@@ -150,14 +180,14 @@ class AppServer:
             note = decoded(message.params, told.LimitsNote)
             self.limits = note.rate_limits if note else self.limits
             return True
-        where = decoded(message.params, told.Where) or told.Where()
+        where = decoded(message.params, told.Where) or NOWHERE
         if message.method == USAGE:
             usage = decoded(message.params, told.UsageNote) or told.UsageNote()
             self.totals[where.thread_id] = usage.token_usage.total
         ear = self._ears.get(where.thread_id)
-        return ear is not None and ear(message)
+        return ear is not None and ear(message, where)
 
     def _lose(self, why: str) -> None:
         self.peer.lose(f"{why}\n{self._last_words.text().strip()}".strip())
         for ear in tuple(self._ears.values()):
-            ear(None)
+            ear(None, NOWHERE)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from types import TracebackType
 
 import anyio
 
@@ -15,35 +15,43 @@ SETTLE_WITHIN_S = 5.0
 
 
 class Steering:
-    """One after the other, until something is not taken: what was said first is heard first."""
+    """One after the other, until something is not taken: what was said first is heard first.
+
+    Nothing is begun any more once its block is left.
+    """
 
     def __init__(self, watch: Watch, tell: Callable[[str], Awaitable[None]]) -> None:
         """`tell` raises what a request raises when it is not taken."""
         self._watch = watch
         self._tell = tell
-        self._telling = anyio.Lock()
+        self._telling = anyio.Lock(fast_acquire=True)
+        self._is_over = False
 
-    @asynccontextmanager
-    async def going_on(self) -> AsyncIterator[None]:
-        failure: Exception | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._go_on)
-            try:
-                yield
-                with anyio.move_on_after(SETTLE_WITHIN_S):
-                    await self._telling.acquire()  # what was taken is written before the end is
-            except Exception as error:  # noqa: BLE001 - raised below, not in a group of one
-                failure = error
-            group.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+    def __enter__(self) -> Steering:
+        return self
 
-    async def _go_on(self) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over = True
+
+    async def go_on(self) -> None:
         while True:
             words = await self._watch.words()
+            if self._is_over:
+                return
             async with self._telling:
                 try:
                     await self._tell(words)
                 except (RefusedError, GoneError, SilentError):
                     return  # it is in the next prompt
                 await self._watch.reached()
+
+    async def settle(self) -> None:
+        """What was taken is written before the end is."""
+        if self._telling.locked():
+            with anyio.move_on_after(SETTLE_WITHIN_S):
+                await self._telling.acquire()
