@@ -247,7 +247,7 @@ async def test_k6_who_waits_for_another_day_is_seen_to_wait_until_then():
 
     assert [(each.status, each.needs_you) for each in seen] == [
         ("waiting", True),
-        ("running", False),
+        ("queued", False),
     ]
     assert seen[0].reason == "limit reached: today: turns 1 + 1 of 1"
 
