@@ -208,7 +208,7 @@ def test_f10_decisions_have_receipts_and_a_slider_that_goes_back(visit, circles)
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
 
-    expect(then).to_contain_text("running")
+    expect(then).to_contain_text("next: demo takes a turn")
     expect(then).to_contain_text("1 turn ")
     receipt = page.get_by_role("region", name="Receipt of decision")
     expect(receipt).to_contain_text("it has not said that it is done")
