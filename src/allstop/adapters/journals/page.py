@@ -30,34 +30,35 @@ class _Row:
 class _Rows(dict[RunId, _Row]):
     """Rows that are known by heart; others are looked up."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
 
     def __missing__(self, run: RunId) -> _Row:
         # the last number is looked up in the index: keeping it in a row of its own would
         # cost every commit a page
         sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
-        row = self[run] = _Row(*(self._db.execute(sql, (run,)).fetchone() or (0, 0)))
+        row = self[run] = _Row(*(self._cursor.execute(sql, (run,)).fetchone() or (0, 0)))
         return row
 
 
 class Ledger:
     """How far each run is: what this process wrote itself it knows, unless another wrote since."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.db = db
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self.cursor = cursor
         self.pos = 0  # of the last event
         self.others = 0  # … that another process may have written
-        self.rows = _Rows(db)
-        self._version: object = None
+        self.rows = _Rows(cursor)
+        self._version: int | None = None
 
     def page(self) -> Page:
         """A new page, inside a transaction: nobody else writes until it is over."""
-        ((version,),) = self.db.execute("pragma data_version")
+        (version,) = self.cursor.execute("pragma data_version").fetchone()
         if version != self._version or len(self.rows) > REMEMBERED:
             self.rows.clear()
             self._version = version
-            ((self.pos,),) = self.db.execute("select coalesce(max(pos), 0) from events")
+            newest = self.cursor.execute("select coalesce(max(pos), 0) from events")
+            (self.pos,) = newest.fetchone()
             self.others = self.pos
         return Page(self)
 
@@ -71,7 +72,7 @@ class Page:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._db = ledger.db
+        self._cursor = ledger.cursor
         self._events: list[tuple[int, int, int, bytearray]] = []
         self.first = ledger.pos + 1  # the place among all events at which it begins
         self.written: dict[RunId, int] = {}  # up to which number, of whom
@@ -98,7 +99,7 @@ class Page:
             pos += 1
             self._events.append((pos, row.id, seq, encoded))
             if isinstance(event, Closed):
-                self._db.execute("update runs set closed = 1 where id = ?", (row.id,))
+                self._cursor.execute("update runs set closed = 1 where id = ?", (row.id,))
         ledger.pos = pos
 
     @property
@@ -107,11 +108,11 @@ class Page:
         return self.first + len(self._events) - 1
 
     def write(self) -> None:
-        self._db.executemany("insert into events values (?, ?, ?, ?)", self._events)
+        self._cursor.executemany("insert into events values (?, ?, ?, ?)", self._events)
 
     def _add_run(self, run: RunId, event: Event) -> int:
         kind, parent = (event.kind, event.parent) if isinstance(event, Opened) else ("", None)
-        cursor = self._db.execute(
+        cursor = self._cursor.execute(
             "insert into runs (run, kind, parent, opened_at) values (?, ?, ?, ?)",
             (run, kind, parent, event.at.isoformat()),
         )

@@ -83,7 +83,8 @@ class SqliteJournal(SqliteRecords):
         self._clock = clock
         self._clean = clean  # of what must never be on a disk
         self._reserve = folder / "reserve"
-        self._ledger = Ledger(self._db)
+        self._cursor = self._db.cursor()  # one for all: to make it costs as much as a statement
+        self._ledger = Ledger(self._cursor)
         self._bells = Bells(folder / "bells")
         self._queue: list[_Job] = []
         self._has_held_back = False  # whether somebody who was cancelled may not know it yet
@@ -193,7 +194,7 @@ class SqliteJournal(SqliteRecords):
         False when another process is writing.
         """
         try:
-            self._db.execute("begin immediate")
+            self._cursor.execute("begin immediate")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
                 return False
@@ -204,7 +205,7 @@ class SqliteJournal(SqliteRecords):
             for job in batch:
                 self._write_if_it_fits(page, job)
             page.write()
-            self._db.execute("commit")
+            self._cursor.execute("commit")
         except Exception as error:
             self._undo()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
