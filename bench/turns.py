@@ -129,10 +129,11 @@ async def drive(folder: Path, runs: int, turns: int, agent=None) -> None:
     engine = LocalEngine(
         journal=journal, hands=hands, clock=SystemClock(), pilots=PILOTS, launcher=launcher
     )
-    spec = {"task": "t", "goal": "go on", "agents": ["a"], "iterations": turns}
     async with engine.serving():
         async with anyio.create_task_group() as group:
             for number in range(runs):
+                goal = f"go on, {number}"  # its own: none gains by another
+                spec = {"task": "t", "goal": goal, "agents": ["a"], "iterations": turns}
                 group.start_soon(engine.open, f"r{number}", "task", spec)
         for number in range(runs):
             await engine.rested(f"r{number}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from allstop.core.moves import CheckResult, Finding
 from allstop.core.plain import ending
+from allstop.core.prompting import Prompt, prompt
 
 SIGNALS = """\
 You work alone in a clone of the repository; commit your work or leave it in the files, both count.
@@ -15,6 +17,12 @@ End your final message with exactly one of these lines, and nothing after it:
 <promise>PENDING: question</promise>   you need an answer from a person first"""
 
 OUTPUT_CHARS = 4000
+
+
+@lru_cache(maxsize=512)
+def turn(goal: str, news: str) -> Prompt:
+    """Whoever goes on without other news is told the same again: it is not made anew each time."""
+    return prompt(again(goal, news) if news else first(goal))
 
 
 def first(goal: str) -> str:

@@ -44,7 +44,6 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import counted, last_line, one_line
-from allstop.core.prompting import prompt
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at
 from allstop.core.roster import Roster
@@ -262,10 +261,9 @@ def _turn(state: TaskState, brief: Brief) -> Move:
     news = state.news
     if state.told:
         news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
-    text = prompts.again(spec.goal, news) if news else prompts.first(spec.goal)
     return TakeTurn(
         agent=agent,
-        prompt=prompt(text),
+        prompt=prompts.turn(spec.goal, news),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
         timeout_s=min(spec.turn_s, _seconds_left(state)),
