@@ -72,6 +72,25 @@ def test_links_are_shown_as_links(home):
     )
 
 
+def test_machine_code_is_looked_at_anew_when_it_is_another(home):
+    """An update changes the link; a script in its place needs its interpreter."""
+    versions = home / ".local/share/claude/versions"
+    old, new = (script(versions / number, "\x7fELF") for number in ("1.0", "2.0"))
+    start = link(home / ".local/bin/claude", old)
+    seen = [needs(start, home), needs(start, home)]
+    start.unlink()
+    link(start, new)
+    seen.append(needs(start, home))
+    new.unlink()
+    script(new, f"#!{script(home / 'interpreter', 'binary')}\n")
+    seen.append(needs(start, home))
+
+    shown = [[mount.dest for mount in each.mounts] for each in seen]
+    assert shown[0] == shown[1] == [str(start), str(old)]
+    assert shown[2] == [str(start), str(new)]
+    assert shown[3] == [str(start), str(new), str(home / "interpreter")]
+
+
 @pytest.mark.parametrize("shared", [".", ".local", ".cargo"])
 def test_what_is_shared_with_everything_else_is_not_shown_whole(shared, home):
     program = script(home / shared / "bin/tool", "binary")

@@ -31,8 +31,8 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
     What lies under /usr is seen anyway. Of a language's own folder (`~/.pyenv/versions/3.12`)
     all is shown, but never all of the home.
     """
-    if _is_of_the_system(program):
-        return Needs((), (str(Path(program).parent),))
+    if known := _native(program, home):
+        return known
     mounts: list[Mount] = []
     seen: list[str] = []
     todo = [program]
@@ -55,21 +55,25 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
     return Needs(tuple(dict.fromkeys(mounts)), tuple(folders))
 
 
-def _is_of_the_system(program: str) -> bool:
-    """Whether a box that shows nothing more can run it. Most programs are; each is read once."""
+def _native(program: str, home: str) -> Needs | None:
+    """For machine code with no Python around it. Most programs are such; each is read once."""
     try:
         about = os.stat(program)  # noqa: PTH116 - a path object would cost more than the look
     except OSError:
-        return False
-    return _needs_nothing(program, about.st_dev, about.st_ino, about.st_ctime_ns)
+        return None
+    return _native_needs(program, home, about.st_dev, about.st_ino, about.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
-def _needs_nothing(program: str, device: int, inode: int, changed_ns: int) -> bool:
+def _native_needs(
+    program: str, home: str, device: int, inode: int, changed_ns: int
+) -> Needs | None:
     """The numbers say which file it was: another one is looked at anew."""
     links, real = followed(program)
-    is_seen = is_seen_anyway(program) and is_seen_anyway(str(real)) and not links
-    return is_seen and not _venvs(Path(program), real) and _head(real).startswith(b"\x7fELF")
+    if _venvs(Path(program), real) or not _head(real).startswith(b"\x7fELF"):
+        return None
+    mounts = dict.fromkeys((*links, *_shown(real, home)))
+    return Needs(tuple(mounts), (str(Path(program).parent),))
 
 
 def is_seen_anyway(path: str) -> bool:
@@ -196,11 +200,11 @@ def _head(real: Path) -> bytes:
 def looked_up(name: str, path: Sequence[str]) -> list[str]:
     """The first program of that name, if there is one."""
     places = [name] if "/" in name else (f"{folder}/{name}" for folder in path)
-    found = next(filter(_can_be_run, places), None)
+    found = next(filter(can_be_run, places), None)
     return [str(Path(found))] if found else []
 
 
-def _can_be_run(place: str) -> bool:
+def can_be_run(place: str) -> bool:
     return os.path.isfile(place) and os.access(place, os.X_OK)  # noqa: PTH113 - asked for each box
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from allstop.adapters.processes.chain import (
     Needs,
     base_of,
+    can_be_run,
     followed,
     holds_home,
     is_program,
@@ -125,12 +126,12 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
                 f"there is no program called {name}", f"looked in {':'.join(dict.fromkeys(path))}"
             )
         return found[0]
-    place = on_host(str(Path(box.at, name)), box)
+    place = on_host(os.path.join(box.at, name), box)  # noqa: PTH118
     if not os.path.exists(place):  # noqa: PTH110
         if os.path.islink(place) and _is_its_own(place, box):  # noqa: PTH114
             return name  # it may lead to something that only the box has
         raise LaunchError(f"there is no program {name}")
-    if not is_program(Path(place)):
+    if not can_be_run(place):
         raise LaunchError(f"{name} can't be run: it is no executable file")
     return name
 

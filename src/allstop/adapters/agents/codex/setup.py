@@ -6,8 +6,10 @@ Nothing is written into its home: that is the agent's, and the host never writes
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -89,6 +91,16 @@ def arguments(setup: Setup) -> tuple[str, ...]:
 
 def beside(program: str) -> tuple[str, ...]:
     """The folder of the package that a program belongs to: it starts others that are in it."""
+    try:
+        about = os.stat(program)  # noqa: PTH116 - asked for each turn, and it hardly ever changes
+    except OSError:
+        return ()
+    return _beside(program, about.st_dev, about.st_ino, about.st_ctime_ns)
+
+
+@lru_cache(maxsize=16)
+def _beside(program: str, device: int, inode: int, changed_ns: int) -> tuple[str, ...]:
+    """The numbers say which file it was: another one is looked at anew."""
     folder = Path(program).resolve().parent.parent
     return (str(folder),) if (folder / "codex-package.json").is_file() else ()
 
