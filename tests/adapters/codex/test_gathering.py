@@ -7,7 +7,8 @@ import anyio
 import pytest
 import trio.testing
 
-from allstop.adapters.agents.codex.server import GATHER_S, GATHERED_BYTES, UNWANTED, AppServer
+from allstop.adapters.agents.codex.server import UNWANTED, AppServer
+from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES
 from allstop.adapters.agents.rpc import read
 from allstop.ports import Chunk, Stream
 from allstop.testing.agents import Onlooker, turn

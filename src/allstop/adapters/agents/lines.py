@@ -10,6 +10,11 @@ from allstop.core.errors import AllstopError
 MOST_BYTES = 32 * 1024 * 1024
 END_BYTES = 4096
 
+GATHER_S = 0.01
+"""How long words may wait for those that follow them: to wake up for each one costs more than it."""
+GATHERED_BYTES = 16 * 1024
+"""Whoever says that much at once is not kept waiting."""
+
 
 class LineTooLongError(AllstopError):
     """A line without an end, where none may be lost."""

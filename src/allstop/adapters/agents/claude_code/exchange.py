@@ -36,7 +36,7 @@ from allstop.adapters.agents.claude_code.telling import (
 from allstop.adapters.agents.claude_code.tools import answered
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.groups import first_of
-from allstop.adapters.agents.lines import Line, Lines
+from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Line, Lines
 from allstop.core import approvals
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
@@ -73,6 +73,7 @@ class Exchange:
         self._begun = anyio.Event()  # the prompt was taken up
         self._told = ""  # the name of what it was told last
         self._taken_up = anyio.Event()  # … and that was
+        self._was_idle_talk: set[bool] = set()  # of each thing that was read last
 
     async def take(self, prompt: str, *, is_going_on: bool) -> End:
         """The turn, to its end. Cancelled, it has the process stop its commands first."""
@@ -115,18 +116,22 @@ class Exchange:
             if chunk.stream is Stream.ERR:
                 self._errors.add(chunk.data)
                 continue
+            at, self._was_idle_talk = self._moment(), set()
             for line in self._lines.feed(chunk.data):
-                if (end := await self._line(line, group)) is not None:
+                if (end := await self._line(line, at, group)) is not None:
                     return end
+            if self._was_idle_talk == {True} and len(chunk.data) < GATHERED_BYTES:
+                await anyio.sleep(GATHER_S)
         for line in self._lines.end():
-            if (end := await self._line(line, group)) is not None:
+            if (end := await self._line(line, self._moment(), group)) is not None:
                 return end
         exit_ = await self._child.wait()
         failed = ends.crashed(exit_.code, self._errors.text().strip())
         return replace(failed, usage=self._telling.used)
 
-    async def _line(self, line: Line, group: TaskGroup) -> End | None:
-        for happening in self._telling.feed(line, self._moment()):
+    async def _line(self, line: Line, at: Moment, group: TaskGroup) -> End | None:
+        for happening in self._telling.feed(line, at):
+            self._was_idle_talk.add(isinstance(happening, Live | Item))
             if (end := await self._happening(happening, group)) is not None:
                 return end
         return None

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.fold import END, NOWHERE, USAGE
-from allstop.adapters.agents.lines import Lines, LineTooLongError
+from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Lines, LineTooLongError
 from allstop.adapters.agents.peer import GoneError, Peer, SilentError
 from allstop.adapters.agents.rpc import Message, RequestId, decoded, read
 from allstop.ports import Child, Stream
@@ -19,11 +19,6 @@ from allstop.programs import Tail
 
 SEND_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 2.0
-
-GATHER_S = 0.01
-"""How long words may wait for those that follow them: to wake up for each one costs more than it."""
-GATHERED_BYTES = 16 * 1024
-"""Whoever says that much at once is not kept waiting."""
 
 UNWANTED = (
     "account/updated",
