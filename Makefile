@@ -22,6 +22,7 @@ web: ## build the control room's page; no Node is needed for it
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
 	@tools/system-packages git openssl bwrap setpriv
+	@tools/kernel
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
@@ -47,6 +48,7 @@ bench: ## every benchmark, one after the other
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
 	@tools/system-packages git openssl bwrap setpriv
+	@tools/kernel
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py

@@ -82,6 +82,9 @@ class NoLauncher:
     def strike(self, label):
         pass
 
+    def overran(self, label):
+        return ""
+
     async def outgrown(self):
         await anyio.sleep_forever()
 

@@ -97,12 +97,16 @@ class PaperLauncher:
 
     def __init__(self):
         self.frozen = set()
+        self.ended = {}  # by the kernel: labels, and why
         self._heavy = []
         self._called = anyio.Event()
 
     def call_heavy(self, label, why):
         self._heavy.append(Outgrown(label, why))
         self._called.set()
+
+    def overran(self, label):
+        return self.ended.pop(label, "")
 
     async def outgrown(self):
         if not self._heavy:

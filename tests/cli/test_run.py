@@ -280,7 +280,7 @@ def test_k17_a_turn_whose_programs_take_too_much_memory_is_ended_and_the_task_wa
 
     said = person.allstop("run", "fork", code=4)
 
-    assert "may hold 150 MB together" in said
+    assert "150 MB that they may hold together" in said
     assert "raise limits.memory_mb" in said
     assert alive("sleep 70000456") == []
     assert person.tasks() == {"T1": "waiting"}
@@ -295,7 +295,7 @@ def test_k17_a_check_whose_programs_take_too_much_memory_fails_and_the_agent_men
         """
         prompt=$(cat)
         case $prompt in
-        *"may hold 150 MB together"*) echo 10 >size ;;
+        *"150 MB that they may hold together"*) echo 10 >size ;;
         *) echo 400000000 >size ;;
         esac
         echo '<promise>COMPLETE</promise>'

@@ -109,7 +109,7 @@ async def test_b14_a_command_that_takes_too_long():
 async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_agent_is_told():
     bench = Bench()
     bench.checks.takes_s = 10.0
-    why = "its programs hold 4,310 MB of memory, and may hold 4,096 MB together"
+    why = "its programs hold 4,310 MB of memory, more than 4,096 MB"
 
     async def call_heavy():
         await anyio.sleep(12)
@@ -123,6 +123,19 @@ async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_a
     assert not done.results[1].timed_out
     assert done.results[1].output == f"Command was ended: {why}"
     assert "✗ Unit Tests failed with exit code -9 (2s / 600s)" in bench.texts("check")
+
+
+async def test_k17_a_command_that_the_kernel_has_ended_for_its_memory_says_so():
+    bench = Bench()
+    bench.checks.codes = {"pytest": [137]}
+    bench.launcher.ended["t"] = "its programs needed more memory than 4,096 MB"
+
+    done = await bench.gate(UNIT)
+
+    assert done.results[0].code == 137
+    assert done.results[0].output == (
+        "\nCommand was ended: its programs needed more memory than 4,096 MB"
+    )
 
 
 async def test_b14_the_first_required_failure_ends_the_gate():

@@ -5,12 +5,12 @@ import pytest
 
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
-from allstop.core.moves import FailureKind, Outcome
+from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.loop.steps import Parked
 from world import World, task, turns
 
 DONE = "done\n<promise>COMPLETE</promise>"
-HEAVY = "its programs hold 4,310 MB of memory, and may hold 4,096 MB together"
+HEAVY = "its programs hold 4,310 MB of memory, more than 4,096 MB"
 PAUSE = Limits(at_limit=AtLimit.PAUSE)
 
 
@@ -51,6 +51,18 @@ async def test_k17_where_limits_stop_a_turn_that_holds_too_much_ends_the_run(wor
         await anyio.sleep(100)
         world.launcher.call_heavy("t", HEAVY)
         assert await engine.rested("t") is Outcome.BRAKED
+
+
+async def test_k17_a_turn_that_the_kernel_has_ended_for_its_memory_says_so(world):
+    world.agent("cli", Failed(kind=FailureKind.EXITED, message="exit code 137"))
+    world.launcher.ended["t"] = HEAVY
+    async with world.running() as engine:
+        await engine.open("t", "task", spec(), limits=PAUSE)
+        rest = await engine.rested("t")
+
+    assert rest == Parked(f"limit reached: {HEAVY}", for_person=True)
+    failed = [(end.kind, end.message) for end in await ends(world) if hasattr(end, "kind")]
+    assert failed == [(FailureKind.OUT_OF_MEMORY, HEAVY)]
 
 
 async def test_k17_what_is_said_of_another_s_programs_ends_no_turn(world):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.bounds import LOOK_EVERY_S
+from allstop.adapters.processes.groups import our_groups
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.boxes import own_box
@@ -212,7 +213,8 @@ def _memory(house: House) -> Finding:
     most_mb = house.settings.limits.memory_mb
     if most_mb is None:
         return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
-    found = f"{most_mb:,} MB for a task's programs together, looked at every {LOOK_EVERY_S:g} s"
+    how = "held by the kernel" if our_groups() else f"looked at every {LOOK_EVERY_S:g} s"
+    found = f"{most_mb:,} MB for a task's programs together, {how}"
     can_be = sys.platform == "linux"
     hint = "" if can_be else "only each program by itself is limited on this system"
     return Finding(name="memory", ok=can_be, found=found, hint=hint, needed=False)

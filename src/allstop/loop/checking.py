@@ -21,16 +21,23 @@ from allstop.core.moves import (
     RunChecks,
 )
 from allstop.loop.heard import Heard
-from allstop.ports import Box, Candidate, Checks, Live, Workspaces
+from allstop.ports import Box, Candidate, Checks, Launcher, Live, Workspaces
 
 REMEMBERED = 1000
 """How many commands' results on a base are known at most."""
 
+ENDED = "Command was ended"
+
 
 class Checking:
     def __init__(
-        self, checks: Checks, workspaces: Workspaces, unverified: Callable[[], str]
+        self,
+        checks: Checks,
+        workspaces: Workspaces,
+        launcher: Launcher,
+        unverified: Callable[[], str],
     ) -> None:
+        self._launcher = launcher
         self._unverified = unverified
         self._checks = checks
         self._workspaces = workspaces
@@ -76,7 +83,8 @@ class Checking:
         with watch.patience.part(check.timeout_s) as patience, patience.scope:
             result = await self._checks.run(check, place, run, watch.live)
         if result is not None:
-            return result
+            why = "" if result.passed else self._launcher.overran(run)
+            return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
         timed_out = not patience.why
         return CheckResult(
             name=check.name,
@@ -88,7 +96,7 @@ class Checking:
             seconds=check.timeout_s if timed_out else round(anyio.current_time() - began, 2),
             output=f"Command timed out after {check.timeout_s:g}s"
             if timed_out
-            else f"Command was ended: {patience.why}",
+            else f"{ENDED}: {patience.why}",
         )
 
     # --- was it so before ---

@@ -61,7 +61,9 @@ class Hands:
         self.words = words
         self._agents = agents
         self._trees = workspaces
-        self._gate = Checking(checks, workspaces, unverified) if checks and workspaces else None
+        self._gate = (
+            Checking(checks, workspaces, launcher, unverified) if checks and workspaces else None
+        )
         self._launcher = launcher
         self._times = Timekeeper()
         self._space = Space(workspaces) if workspaces else None
@@ -93,6 +95,8 @@ class Hands:
                 patience.hold()
             try:
                 result = self._short(move) or await self._do(run, move, Heard(watch, patience))
+                if isinstance(result, Failed):
+                    result = self._with_cause(run, result)
             finally:
                 self._times.end(patience)
                 if patience.was_held:
@@ -153,6 +157,11 @@ class Hands:
                 return Failed(kind=FailureKind.OUT_OF_ROOM, message=why) if why else None
             case _:
                 return None
+
+    def _with_cause(self, run: RunId, failed: Failed) -> Failed:
+        """Whoever was told only that its program was killed can't know why."""
+        why = self._launcher.overran(run)
+        return with_(failed, kind=FailureKind.OUT_OF_MEMORY, message=why) if why else failed
 
     def _do(self, run: RunId, move: Work, watch: Heard) -> Awaitable[Result]:
         match move:

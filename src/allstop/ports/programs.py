@@ -128,6 +128,12 @@ class Launcher(Protocol):
         """Wait until the programs of a launch hold more memory than they may; they are struck."""
         ...
 
+    def overran(self, label: str) -> str:
+        """Why the kernel ended programs under this label since that was last asked: they came to
+        all the memory that they may hold together. "" where it didn't.
+        """
+        ...
+
     def killed(self) -> tuple[Killed, ...]:
         """The trees that were put down while alive since this was last asked."""
         ...

@@ -5,9 +5,10 @@ import pytest
 
 from adapters.processes.place import Place, alive
 from allstop.adapters.processes.bare import bare
+from allstop.adapters.processes.boxed import boxed
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.memory import IN_MEMORY, held
-from allstop.adapters.processes.probe import BARE_HOW
+from allstop.adapters.processes.probe import BARE_HOW, BOXED
 from allstop.ports import Caps, Isolation
 
 MB = 1024**2
@@ -63,6 +64,14 @@ while True:
 """
 
 
+@pytest.fixture
+def launcher(host, live_dir):
+    """As where the kernel can't be asked to see to it."""
+    return ProcessLauncher(
+        isolation=BOXED, start=boxed(host), live_dir=live_dir, groups=lambda: None
+    )
+
+
 async def until_all_hold_theirs(child):
     said = b""
     while len(said) < CHILDREN:
@@ -87,7 +96,7 @@ async def test_k17_what_a_box_holds_together_is_bounded(launcher, place, token, 
 
     assert outgrown.label == "run"
     assert outgrown.why.endswith(
-        f" MB of memory, and may hold {most_mb} MB together;"
+        f" MB of memory, more than the {most_mb} MB that they may hold together;"
         " have it run fewer at once, or raise limits.memory_mb"
     )
     assert [killed.label for killed in launcher.killed()] == ["run"]
@@ -125,7 +134,9 @@ async def test_k17_one_that_holds_less_than_it_may_is_let_alone(launcher, place,
 
 async def test_k17_without_a_box_it_is_bounded_as_well(host, place, live_dir, token):
     isolation = Isolation(boxed=False, allowed=True, how=BARE_HOW)
-    launcher = ProcessLauncher(isolation=isolation, start=bare(host, isolation), live_dir=live_dir)
+    launcher = ProcessLauncher(
+        isolation=isolation, start=bare(host, isolation), live_dir=live_dir, groups=lambda: None
+    )
     with anyio.fail_after(60):
         async with launcher.launch(bounded(place, FORKED, token, 4 * EACH_MB)) as child:
             outgrown = await launcher.outgrown()

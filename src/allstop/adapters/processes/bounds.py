@@ -1,19 +1,32 @@
-"""Which living trees may hold how much memory, and which of them hold more."""
+"""Which living trees may hold how much memory, and which of them hold more.
+
+The kernel sees to it where it can be asked to (`groups`); elsewhere they are looked at.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 import anyio
 
+from allstop.adapters.processes.groups import Group, Groups, our_groups
 from allstop.adapters.processes.memory import IN_MEMORY, held
+from allstop.adapters.processes.proc import family_of
 from allstop.adapters.processes.registry import Kind
 
 LOOK_EVERY_S = 1.0
 NEAR_EVERY_S = 0.2
 NEAR = 0.5
 """The share of what it may hold from which a tree is looked at more often."""
+
+
+REMOVE_TRIES = 100
+REMOVE_EVERY_S = 0.02
+"""A process that was killed takes a moment to end. What is left after all is swept at the next start."""
+
+REMEDY = "have it run fewer at once, or raise limits.memory_mb"
 
 
 class Bound(NamedTuple):
@@ -26,17 +39,58 @@ class Bound(NamedTuple):
 class Bounds:
     """While nothing that is bounded lives, nothing is looked at; nor in its first second."""
 
-    def __init__(self) -> None:
-        self._living: dict[int, Bound] = {}  # by their roots
+    def __init__(self, find: Callable[[], Groups | None] = our_groups) -> None:
+        self._find = find
+        self._living: dict[int, Bound] = {}  # those that are looked at, by their roots
         self._some = anyio.Event()
+        self._grouped: dict[int, tuple[Bound, Group]] = {}
+        self._overran: dict[str, str] = {}
 
-    def add(self, bound: Bound) -> None:
-        if sys.platform == "linux":
-            self._living[bound.root] = bound
-            self._some.set()
+    async def add(self, bound: Bound) -> None:
+        """Before its program is let go."""
+        self._overran.pop(bound.label, None)
+        if sys.platform != "linux":
+            return
+        if group := await anyio.to_thread.run_sync(self._group_for, bound):
+            self._grouped[bound.root] = bound, group
+            return
+        self._living[bound.root] = bound
+        self._some.set()
 
     def remove(self, root: int) -> None:
         self._living.pop(root, None)
+
+    async def settle(self, root: int) -> None:
+        """Its tree has ended; what may have got out of that is still in its group."""
+        if root not in self._grouped:
+            return
+        bound, group = self._grouped.pop(root)
+        if group.has_overrun:
+            self._overran[bound.label] = _came_to(bound)
+        for _ in range(REMOVE_TRIES):
+            if group.remove():
+                return
+            group.kill()
+            await anyio.sleep(REMOVE_EVERY_S)
+
+    def overran(self, label: str) -> str:
+        """Why the kernel has ended something under this label since that was last asked."""
+        return self._overran.pop(label, "")
+
+    def _group_for(self, bound: Bound) -> Group | None:
+        """What will become the program is the innermost: all that it starts is in its group."""
+        if (groups := self._find()) is None:
+            return None
+        try:
+            group = groups.make(bound.most_mb)
+        except OSError:
+            return None
+        try:
+            group.take_in(([bound.root] + [child for child, _ in family_of(bound.root)])[-1])
+        except OSError:
+            group.remove()
+            return None
+        return group
 
     async def outgrown(self) -> tuple[Bound, str]:
         """The first that is found to hold more than it may, and what to say of it."""
@@ -66,6 +120,13 @@ class Bounds:
 
 def _too_much(bound: Bound, share: float) -> str:
     return (
-        f"its programs hold {share * bound.most_mb:,.0f} MB of memory, and may hold"
-        f" {bound.most_mb:,} MB together; have it run fewer at once, or raise limits.memory_mb"
+        f"its programs hold {share * bound.most_mb:,.0f} MB of memory, more than the"
+        f" {bound.most_mb:,} MB that they may hold together; {REMEDY}"
+    )
+
+
+def _came_to(bound: Bound) -> str:
+    return (
+        f"its programs needed more memory than the {bound.most_mb:,} MB that they may hold together;"
+        f" {REMEDY}"
     )

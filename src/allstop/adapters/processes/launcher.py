@@ -12,6 +12,7 @@ from anyio.lowlevel import cancel_shielded_checkpoint
 
 from allstop.adapters.processes import tree as trees
 from allstop.adapters.processes.bounds import Bound, Bounds
+from allstop.adapters.processes.groups import Groups, our_groups
 from allstop.adapters.processes.identity import identify, ourselves
 from allstop.adapters.processes.labels import Said, Say, Words, covers, is_frozen, with_word
 from allstop.adapters.processes.registry import Kind, Record, write_down
@@ -73,14 +74,21 @@ class _Live(NamedTuple):
 
 
 class ProcessLauncher:
-    def __init__(self, *, isolation: Isolation, start: Start, live_dir: Path) -> None:
+    def __init__(
+        self,
+        *,
+        isolation: Isolation,
+        start: Start,
+        live_dir: Path,
+        groups: Callable[[], Groups | None] = our_groups,
+    ) -> None:
         """`live_dir` is where the living trees are written down, for whoever must end them."""
         live_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._isolation = isolation
         self._start = start
         self._live_dir = live_dir
         self._live: dict[_Live, Tree] = {}
-        self._bounds = Bounds()
+        self._bounds = Bounds(groups)
         self._killed: list[Killed] = []
         self._words: Words = ()
         self._thawed = anyio.Event()
@@ -119,6 +127,9 @@ class ProcessLauncher:
         self._strike(_Live(bound.label, bound.root))
         return Outgrown(bound.label, why)
 
+    def overran(self, label: str) -> str:
+        return self._bounds.overran(label)
+
     def killed(self) -> tuple[Killed, ...]:
         killed, self._killed = tuple(self._killed), []
         return killed
@@ -135,7 +146,7 @@ class ProcessLauncher:
             live = _Live(launch.label, root)
             self._live[live] = tree
             if most_mb := launch.box.caps.memory_mb:
-                self._bounds.add(Bound(launch.label, root, tree.kind, most_mb))
+                await self._bounds.add(Bound(launch.label, root, tree.kind, most_mb))
             child = await tree.go()
             await self._stopped_if_frozen(live)
             yield child
@@ -146,6 +157,8 @@ class ProcessLauncher:
             await cancel_shielded_checkpoint()  # so that others which end now strike now too
             with anyio.CancelScope(shield=True):
                 await _end(tree, launch.label)
+                if live:
+                    await self._bounds.settle(live.root)
             if record:
                 record.unlink(missing_ok=True)
 
