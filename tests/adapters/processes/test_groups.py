@@ -1,6 +1,6 @@
 """K17: where a kernel bounds memory for us, it does: on this one, else on one that runs as a program.
 
-User-mode Linux is a kernel that is an ordinary process; this machine's files are its own.
+User-mode Linux is a kernel that is an ordinary process; it may read this machine's files.
 """
 
 import shlex
@@ -47,7 +47,7 @@ def on_another_kernel(tmp_path, *argv):
     init.chmod(0o755)
     booted = subprocess.run(
         [
-            *(KERNEL, "mem=1G", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"),
+            *(KERNEL, "mem=1G", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
             *(f"init={init}", "con=null", "con0=null,fd:1", "quiet"),
         ],
         stdin=subprocess.DEVNULL,
