@@ -65,6 +65,8 @@ class Outlet:
             os.set_blocking(number, False)
 
     async def receive(self) -> Chunk | None:
+        if not self._ready and self._left is None:
+            self._look()  # to wait for what is there already costs far more
         if self._ready or self._left is not None:
             await checkpoint()  # otherwise there is something to wait for
         while self._left is None:
