@@ -87,16 +87,16 @@ class Exchange:
 
     async def _take(self, prompt: str, *, is_going_on: bool) -> End:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._begin, prompt, is_going_on)
-            group.start_soon(self._tell)
+            group.start_soon(self._say_all, prompt, is_going_on)
             end = await self._read(group)
             group.cancel_scope.cancel()
         return end
 
-    async def _begin(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
+    async def _say_all(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
         if is_going_on and (told := await self._order("get_usage")) is not None:
             self._telling.before = _so_far(told)
         await self._send(orders.say(prompt, self._prompt))
+        await self._tell()
 
     async def _tell(self) -> None:
         """What people say meanwhile, one after the other; until it will not hear one of them.
