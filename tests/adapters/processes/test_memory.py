@@ -63,6 +63,16 @@ while True:
     time.sleep(600)
 """
 
+NAMELESS = f"""
+import os, sys, time
+for number in range({CHILDREN}):
+    with open(os.memfd_create("ours"), "wb", closefd=False) as file:
+        file.write(b"x" * ({EACH_MB} << 20))
+    os.write(1, b".")
+while True:
+    time.sleep(600)
+"""
+
 
 @pytest.fixture
 def launcher(host, live_dir):
@@ -84,7 +94,11 @@ def bounded(place, script, token, most_mb):
     return place.python(script, token, caps=Caps(memory_mb=most_mb))
 
 
-@pytest.mark.parametrize("script", [FORKED, WRITTEN], ids=["processes", "files in memory"])
+@pytest.mark.parametrize(
+    "script",
+    [FORKED, WRITTEN, NAMELESS],
+    ids=["processes", "files in memory", "files without a name"],
+)
 async def test_k17_what_a_box_holds_together_is_bounded(launcher, place, token, script):
     most_mb = 4 * EACH_MB
     with anyio.fail_after(60):
@@ -110,7 +124,11 @@ async def test_k17_what_a_box_holds_is_counted(launcher, place, token):
         assert CHILDREN * EACH_MB <= found < (CHILDREN + 2) * EACH_MB
 
 
-@pytest.mark.parametrize("script", [SHARED, MAPPED], ids=["before a fork", "in /dev/shm"])
+@pytest.mark.parametrize(
+    "script",
+    [SHARED, MAPPED, MAPPED.replace('open("/dev/shm/ours"', 'open(os.memfd_create("ours")')],
+    ids=["before a fork", "in /dev/shm", "in a file without a name"],
+)
 async def test_k17_what_processes_share_counts_once(launcher, place, token, script):
     async with launcher.launch(bounded(place, script, token, 2000)) as child:
         await until_all_hold_theirs(child)

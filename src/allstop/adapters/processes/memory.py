@@ -24,7 +24,7 @@ def held(root: int, folders: Iterable[str], enough: int) -> int:
     only where more than `enough` are held if each counts for everyone who has it.
     """
     pids = (root, *(child for child, _ in family_of(root)))
-    files = _in_files(root, folders)
+    files = _in_files(root, folders) | _without_a_name(pids)
     in_files = sum(files.values())
     quick = in_files + sum(_quickly(pid) for pid in pids)
     if quick <= enough:
@@ -40,6 +40,22 @@ def _in_files(root: int, folders: Iterable[str]) -> dict[int, int]:
         with suppress(OSError):
             device, about = os.stat(place).st_dev, os.statvfs(place)  # noqa: PTH116
             found[device] = (about.f_blocks - about.f_bfree) * about.f_frsize
+    return found
+
+
+def _without_a_name(pids: Iterable[int]) -> dict[int, int]:
+    """How much is in files that only programs know of, by the device: the kernel has one for them."""
+    sizes: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as handles:
+            for handle in handles:
+                with suppress(OSError):
+                    if os.readlink(handle.path).startswith("/memfd:"):  # noqa: PTH115
+                        about = os.stat(handle.path)  # noqa: PTH116
+                        sizes[about.st_dev, about.st_ino] = about.st_blocks * 512
+    found: dict[int, int] = {}
+    for (device, _), size in sizes.items():
+        found[device] = found.get(device, 0) + size
     return found
 
 
