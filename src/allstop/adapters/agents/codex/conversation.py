@@ -85,9 +85,12 @@ class Conversation:
         with self._server.heard_by(self.thread, self._hear):
             try:
                 await self._begin()
-                with Steering(self._watch, self._steer) as steering:
-                    group.start_soon(steering.go_on)
+                steering = Steering(self._watch, self._steer)
+                group.start_soon(steering.go_on)
+                try:
                     ended = await self._follow()
+                finally:
+                    steering.end()
                 await steering.settle()
                 return ended
             except (RefusedError, GoneError, SilentError):

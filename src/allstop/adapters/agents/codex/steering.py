@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 
 import anyio
 
@@ -15,10 +14,7 @@ SETTLE_WITHIN_S = 5.0
 
 
 class Steering:
-    """One after the other, until something is not taken: what was said first is heard first.
-
-    Nothing is begun any more once its block is left.
-    """
+    """One after the other, until something is not taken: what was said first is heard first."""
 
     def __init__(self, watch: Watch, tell: Callable[[str], Awaitable[None]]) -> None:
         """`tell` raises what a request raises when it is not taken."""
@@ -27,15 +23,8 @@ class Steering:
         self._telling = anyio.Lock(fast_acquire=True)
         self._is_over = False
 
-    def __enter__(self) -> Steering:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def end(self) -> None:
+        """Nothing is begun any more."""
         self._is_over = True
 
     async def go_on(self) -> None:
