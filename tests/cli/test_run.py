@@ -272,7 +272,7 @@ def test_k17_a_turn_whose_programs_take_too_much_memory_is_ended_and_the_task_wa
     """K17: none of them alone takes too much; with a higher limit it goes on."""
     forks = """
         for each in 1 2 3 4 5 6 7 8; do
-          (held=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 70000456) &
+          (held=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 70000456; echo "$held") &
         done
         wait
     """
