@@ -27,7 +27,7 @@ AT = Moment(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
 def told(name, telling=None):
     telling = telling or Telling("thread")
     lines = (TRACES / f"{name}.jsonl").read_bytes().splitlines()
-    return [happening for line in lines for happening in telling.feed(line, AT)]
+    return [happening for line in lines for happening in telling.feed(line, lambda: AT)]
 
 
 def fed(*messages, telling=None):
@@ -35,7 +35,7 @@ def fed(*messages, telling=None):
     return [
         happening
         for message in messages
-        for happening in telling.feed(json.dumps(message).encode(), AT)
+        for happening in telling.feed(json.dumps(message).encode(), lambda: AT)
     ]
 
 
@@ -248,8 +248,8 @@ def test_k12_a_lost_line_matters_only_if_it_was_needed():
     """K12: what others wrote stands in a line escaped, and is no end."""
     quoted, needed = b'{\\"type\\":\\"result\\"', b'{"type":"result"'
 
-    (harmless,) = Telling("t").feed(TooLong(99, quoted, b""), AT)
-    (end,) = Telling("t").feed(TooLong(99, b"", needed), AT)
+    (harmless,) = Telling("t").feed(TooLong(99, quoted, b""), lambda: AT)
+    (end,) = Telling("t").feed(TooLong(99, b"", needed), lambda: AT)
 
     assert harmless.kind == "notice"
     assert isinstance(end, Failed)
@@ -259,7 +259,7 @@ def test_k12_nonsense_is_told_only_so_often():
     """K12: a program that prints a million lines of something else."""
     telling = Telling("thread")
 
-    notices = [h for _ in range(1000) for h in telling.feed(b"what?", AT)]
+    notices = [h for _ in range(1000) for h in telling.feed(b"what?", lambda: AT)]
 
     assert len(notices) == 10
 

@@ -42,11 +42,15 @@ class Lines:
         self._tail = b""
 
     def feed(self, data: bytes) -> Iterator[Line]:
-        first, *others = data.split(b"\n")
-        self._add(first)
-        for piece in others:
-            yield from self.end()
+        *ends, rest = data.split(b"\n")
+        for piece in ends:
+            if not self._size and len(piece) <= self._most:  # as nearly all are
+                if line := piece.strip():
+                    yield line
+                continue
             self._add(piece)
+            yield from self.end()
+        self._add(rest)
 
     def whole(self, data: bytes) -> Iterator[bytes]:
         """The same, for whom each line counts.

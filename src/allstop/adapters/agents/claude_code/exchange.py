@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from uuid import uuid4
 
 import anyio
@@ -11,7 +10,6 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import ends, orders
 from allstop.adapters.agents.claude_code.asking import QUESTION, answer, asked
 from allstop.adapters.agents.claude_code.messages import (
@@ -32,12 +30,14 @@ from allstop.adapters.agents.claude_code.telling import (
     Telling,
     Unknown,
     Untold,
+    When,
 )
-from allstop.adapters.agents.claude_code.tools import answered
+from allstop.adapters.agents.claude_code.tools import said_to, used
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Line, Lines
 from allstop.core import approvals
+from allstop.core.mcp import Call
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
 from allstop.programs import Tail
@@ -53,7 +53,7 @@ class Exchange:
         child: Child,
         telling: Telling,
         watch: Watch,
-        moment: Callable[[], Moment],
+        moment: When,
         leave: Leave,
     ) -> None:
         self._child = child
@@ -116,21 +116,21 @@ class Exchange:
             if chunk.stream is Stream.ERR:
                 self._errors.add(chunk.data)
                 continue
-            at, self._was_idle_talk = self._moment(), set()
+            self._was_idle_talk = set()
             for line in self._lines.feed(chunk.data):
-                if (end := await self._line(line, at, group)) is not None:
+                if (end := await self._line(line, group)) is not None:
                     return end
             if self._was_idle_talk == {True} and len(chunk.data) < GATHERED_BYTES:
                 await anyio.sleep(GATHER_S)
         for line in self._lines.end():
-            if (end := await self._line(line, self._moment(), group)) is not None:
+            if (end := await self._line(line, group)) is not None:
                 return end
         exit_ = await self._child.wait()
         failed = ends.crashed(exit_.code, self._errors.text().strip())
         return replace(failed, usage=self._telling.used)
 
-    async def _line(self, line: Line, at: Moment, group: TaskGroup) -> End | None:
-        for happening in self._telling.feed(line, at):
+    async def _line(self, line: Line, group: TaskGroup) -> End | None:
+        for happening in self._telling.feed(line, self._moment):
             self._was_idle_talk.add(isinstance(happening, Live | Item))
             if (end := await self._happening(happening, group)) is not None:
                 return end
@@ -144,14 +144,19 @@ class Exchange:
                 self._watch.live(happening)
             case Item():
                 await self._watch.saw(happening)
-            case ControlRequest(request=request):
-                answers = self._use if request.subtype == MCP else self._ask
-                group.start_soon(answers, happening)
+            case ControlRequest(request_id=id_, request=request) if request.subtype == MCP:
+                said = said_to(request)
+                if isinstance(said, Call):
+                    group.start_soon(self._use, id_, said)
+                else:
+                    await self._reply(orders.permit(id_, {"mcp_response": said}), group)
+            case ControlRequest():
+                group.start_soon(self._ask, happening)
             case Dropped(id_):
                 if scope := self._asks.get(id_):
                     scope.cancel()
             case Unknown(id_, what):
-                await self._send(orders.refuse(id_, f"{what} is not known here"))
+                await self._reply(orders.refuse(id_, f"{what} is not known here"), group)
             case Answer(request_id=id_):
                 self._heard(id_, happening)
             case TakenUp(name) if name == self._prompt:
@@ -177,13 +182,20 @@ class Exchange:
             await self._send(orders.permit(wanted.request_id, answer(wanted, told)))
         self._asks.pop(wanted.request_id, None)
 
-    async def _use(self, wanted: ControlRequest) -> None:
-        """A message for our tools; as with an ask, it may no longer want to know."""
+    async def _use(self, id_: str, call: Call) -> None:
+        """One of our tools; as with an ask, it may no longer want to know."""
         with anyio.CancelScope() as scope:
-            self._asks[wanted.request_id] = scope
-            said = await answered(self.desk, wanted.request)
-            await self._send(orders.permit(wanted.request_id, {"mcp_response": said}))
-        self._asks.pop(wanted.request_id, None)
+            self._asks[id_] = scope
+            said = await used(self.desk, call)
+            await self._send(orders.permit(id_, {"mcp_response": said}))
+        self._asks.pop(id_, None)
+
+    async def _reply(self, line: bytes, group: TaskGroup) -> None:
+        """While something else is being sent, it must be read on: it may wait for just that."""
+        if self._sending.locked():
+            group.start_soon(self._send, line)
+        else:
+            await self._send(line)
 
     async def _send(self, line: bytes) -> None:
         """One at a time: while a long prompt is still being read, it may ask already."""
@@ -212,7 +224,7 @@ class Exchange:
             while (chunk := await self._child.receive()) is not None:
                 lines = self._lines.feed(chunk.data) if chunk.stream is Stream.OUT else ()
                 for line in lines:
-                    for happening in self._telling.feed(line, self._moment()):
+                    for happening in self._telling.feed(line, self._moment):
                         if isinstance(happening, TurnDone | Failed):
                             return
 

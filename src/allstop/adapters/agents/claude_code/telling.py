@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -74,6 +74,9 @@ class GivenUp(NamedTuple):
     failed: Failed
 
 
+When: TypeAlias = Callable[[], Moment]
+"""Asked only where it matters: few messages tell of a time."""
+
 End: TypeAlias = TurnDone | Failed
 Happening: TypeAlias = (
     Live | Item | ControlRequest | Dropped | Unknown | Answer | TakenUp | Untold | GivenUp | End
@@ -98,14 +101,14 @@ class Telling:
         self._nonsense = 0
         self._early: TurnDone | None = None  # an end, but something it was told is still to come
 
-    def feed(self, line: Line, at: Moment) -> Iterator[Happening]:
+    def feed(self, line: Line, at: When) -> Iterator[Happening]:
         if isinstance(line, TooLong):
             yield from self._too_long(line)
         elif (message := read(line)) is not None:
             yield from self._message(message, at)
 
     def _message(  # noqa: C901 - one case for each kind
-        self, message: Message, at: Moment
+        self, message: Message, at: When
     ) -> Iterator[Happening]:
         match message:
             case StreamEvent():
@@ -201,12 +204,12 @@ class Telling:
             if block.type == "tool_result" and used and (item := items.done(used, block)):
                 yield item
 
-    def _system(self, message: System, at: Moment) -> Iterator[Happening]:
+    def _system(self, message: System, at: When) -> Iterator[Happening]:
         match message.subtype:
             case "api_retry":
                 delay_ms = message.retry_delay_ms or 0.0
                 status, error = message.error_status, message.error
-                if failed := ends.limited(status, error, delay_ms, at):
+                if failed := ends.limited(status, error, delay_ms, at()):
                     yield GivenUp(failed)
                 else:
                     why = f"{status or 'no answer'} {error}"
@@ -229,7 +232,7 @@ class Telling:
         if limit.status not in ("", "allowed"):
             yield items.notice(f"limit {limit.rate_limit_type or ''}: {limit.status}")
 
-    def _result(self, result: Result, at: Moment) -> Iterator[Happening]:
+    def _result(self, result: Result, at: When) -> Iterator[Happening]:
         """What it is told too late for what it does, it takes up right after that."""
         end = self._end(result, at)
         if self.told and isinstance(end, TurnDone):
@@ -248,10 +251,10 @@ class Telling:
             if self._early is not None and not self.told:
                 yield self._early
 
-    def _end(self, result: Result, at: Moment) -> End:
+    def _end(self, result: Result, at: When) -> End:
         self.used = ends.usage(result, self.before)
         self.is_lost = ends.is_lost(result)
-        failed = ends.failure(result, self._told, self._limit, self._refusal, at)
+        failed = ends.failure(result, self._told, self._limit, self._refusal, at())
         if failed is not None:
             return replace(failed, usage=self.used)
         return TurnDone(text=ends.reply(result), thread=self._thread, usage=self.used)

@@ -26,10 +26,11 @@ def arguments() -> tuple[str, ...]:
     return ("--mcp-config", json.dumps(servers), "--allowedTools", allowed)
 
 
-async def answered(desk: Desk, request: Permission) -> Message:
-    """What is said to one message; a note wants nothing, but gets an empty answer."""
-    said = heard(SERVER, request.message)
-    if isinstance(said, Call):
-        told = await desk.call(said.name, said.arguments)
-        return content(said.id, told.text, is_error=told.is_error)
-    return said or {"jsonrpc": "2.0", "result": {}}
+def said_to(request: Permission) -> Message | Call:
+    """What is said to one message, or what must be done first; a note gets an empty answer."""
+    return heard(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}
+
+
+async def used(desk: Desk, call: Call) -> Message:
+    told = await desk.call(call.name, call.arguments)
+    return content(call.id, told.text, is_error=told.is_error)
