@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-import selectors
 import struct
 import termios
 from contextlib import suppress
@@ -13,6 +12,7 @@ from contextlib import suppress
 import anyio
 from anyio.lowlevel import checkpoint
 
+from allstop.adapters.processes.sentry import sentry
 from allstop.ports import Chunk, Stream
 
 CHUNK = 64 * 1024
@@ -56,10 +56,9 @@ class Outlet:
         self._ended = ended
         self._left: dict[int, int] | None = None  # what is to be read after the end
         self._ready: list[int] = []
-        self._selector = selectors.DefaultSelector()  # one to wait for all three
-        self._poll = select.poll()  # … and which it was, told quicker
+        self._sentry = sentry(out, err, ended)
+        self._poll = select.poll()  # … and which of them it was
         for number in (out, err, ended):
-            self._selector.register(number, selectors.EVENT_READ)
             self._poll.register(number, select.POLLIN)
         for number in (out, err):
             os.set_blocking(number, False)
@@ -72,13 +71,12 @@ class Outlet:
         while self._left is None:
             if chunk := self._next_ready():
                 return chunk
-            await anyio.wait_readable(self._selector)
+            await self._sentry.wait()
             self._look()
         return self._rest(self._left)
 
     def close(self) -> None:
-        anyio.notify_closing(self._selector)
-        self._selector.close()
+        self._sentry.close()
         for number in self._streams:
             os.close(number)
 
@@ -94,7 +92,7 @@ class Outlet:
             with suppress(BlockingIOError):
                 if data := os.read(number, CHUNK):
                     return Chunk(self._streams[number], data)
-                self._selector.unregister(number)
+                self._sentry.drop(number)
                 self._poll.unregister(number)
         return None
 
