@@ -47,7 +47,7 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
         interpreters = _interpreters(real, (str(Path(step).parent), *path))
         found += interpreters.looked_up
         todo += interpreters.programs
-        for venv in _venvs(Path(step), real):
+        for venv in _venvs(step, real):
             if not _is_too_wide(venv, home):
                 mounts += _shown_folder(venv)
                 todo += base_of(venv)
@@ -70,7 +70,7 @@ def _native_needs(
 ) -> Needs | None:
     """The numbers say which file it was: another one is looked at anew."""
     links, real = followed(program)
-    if _venvs(Path(program), real) or not _head(real).startswith(b"\x7fELF"):
+    if _venvs(program, real) or not _head(real).startswith(b"\x7fELF"):
         return None
     mounts = dict.fromkeys((*links, *_shown(real, home)))
     return Needs(tuple(mounts), (str(Path(program).parent),))
@@ -84,16 +84,16 @@ def followed(path: str) -> tuple[list[Link], Path]:
     """The links on the way to where a path really leads, and that place."""
     links: list[Link] = []
     here = ""  # a path object for each step would cost more than all the looks
-    todo = list(reversed(Path(path).parts[1:]))
+    todo = _steps_back(path)
     while todo:
         part = todo.pop()
         here = _above(here) if part == ".." else f"{here}/{part}"
         target = _link_at(here) if here else None
         if target is None or len(links) >= LINKS_AT_MOST:
             continue
-        links.append(Link(str(target), here))
-        todo += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-        here = "" if target.is_absolute() else _above(here)
+        links.append(Link(target, here))
+        todo += _steps_back(target)
+        here = "" if target.startswith("/") else _above(here)
     return [link for link in links if not is_seen_anyway(link.dest)], Path(here or "/")
 
 
@@ -101,9 +101,14 @@ def _above(place: str) -> str:
     return place.rpartition("/")[0]
 
 
-def _link_at(place: str) -> Path | None:
+def _steps_back(path: str) -> list[str]:
+    """Its parts, the last one first."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+
+
+def _link_at(place: str) -> str | None:
     try:
-        return Path(os.readlink(place))  # noqa: PTH115 - mostly it is none
+        return os.readlink(place)  # noqa: PTH115 - mostly it is none
     except OSError:
         return None
 
@@ -166,9 +171,9 @@ def _prefix(real: Path) -> Path | None:
     return None
 
 
-def _venvs(*programs: Path) -> list[Path]:
-    folders = dict.fromkeys(program.parent.parent for program in programs)
-    return [folder for folder in folders if (folder / "pyvenv.cfg").is_file()]
+def _venvs(*programs: str | Path) -> list[Path]:
+    folders = dict.fromkeys(_above(_above(str(program))) for program in programs)
+    return [Path(folder) for folder in folders if os.path.isfile(f"{folder}/pyvenv.cfg")]  # noqa: PTH113
 
 
 class _Interpreters(NamedTuple):

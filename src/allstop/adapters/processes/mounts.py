@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -66,12 +65,14 @@ def _without_blocked_links(mounts: Sequence[Mount]) -> list[Mount]:
     if not any(isinstance(mount, Link) for mount in mounts):
         return list(mounts)
     held = {
-        parent
-        for mount in mounts
-        if not isinstance(mount, Link)
-        for parent in map(str, PurePosixPath(mount.dest).parents)
+        parent for mount in mounts if not isinstance(mount, Link) for parent in _above(mount.dest)
     }
     return [mount for mount in mounts if not (isinstance(mount, Link) and mount.dest in held)]
+
+
+def _above(place: str) -> Iterator[str]:
+    while place := place.rpartition("/")[0]:
+        yield place
 
 
 def _adds_something(mount: Mount, around: Mount) -> bool:
