@@ -1,4 +1,4 @@
-"""What our drivers add to the real codex and the real Claude Code, and sixteen threads in one server.
+"""What our drivers add to the real codex, Claude Code and an ACP agent, and sixteen threads in one server.
 
 The model is a server on the loopback that answers at once, in a process of its own. CPU is that of
 this process alone: what the agents themselves use is not ours. Prints figures; asserts nothing.
@@ -17,6 +17,8 @@ from pathlib import Path
 
 import anyio
 
+from allstop.adapters.agents.acp import AcpAgent
+from allstop.adapters.agents.acp import Setup as AcpSetup
 from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
 from allstop.adapters.agents.codex import CodexAgent, Setup
 from allstop.adapters.clock import SystemClock
@@ -61,8 +63,29 @@ def claude(url: str, launcher: ProcessLauncher, home: Path) -> ClaudeCodeAgent:
     return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), room=Box(home=str(home)))
 
 
-async def cost(what: str, agent, place: Box | None, turns: int) -> None:
-    """CPU of this process for a turn of one conversation; the first one starts things."""
+def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
+    """Claude Code once more, behind the adapter that editors use."""
+    shown = home.parent / "bin"
+    shown.mkdir()
+    for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
+        (shown / name).symlink_to(program(real))
+    setup = AcpSetup(
+        argv=(str(shown / "claude-agent-acp"),), room=Box(home=str(home)), key=KEY,
+        key_name="ANTHROPIC_API_KEY",
+        env={
+            "ANTHROPIC_BASE_URL": url,
+            "CLAUDE_CODE_EXECUTABLE": str(program("claude")),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        },
+    )  # fmt: skip
+    return AcpAgent(setup, launcher=launcher, clock=SystemClock())
+
+
+async def cost(what: str, agent, place: Box | None, turns: int, floor: float) -> None:
+    """CPU of this process for a turn of one conversation; the first one starts things.
+
+    `floor` is what its box alone takes.
+    """
     thread = None
     used, took = [], []
     for _ in range(turns + 1):
@@ -75,19 +98,21 @@ async def cost(what: str, agent, place: Box | None, turns: int) -> None:
             return
         thread = result.thread
     own, whole = sum(used[1:]) / turns * 1e3, sum(took[1:]) / turns * 1e3
-    print(f"{what:<44} {own:6.2f} ms of our CPU a turn, of {whole:6.0f} ms in all ({turns} turns)")
+    print(
+        f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - floor:5.2f} without the box,"
+        f" of {whole:6.0f} ms in all ({turns} turns)"
+    )
 
 
-async def start_alone(launcher: ProcessLauncher, place: Box, times: int) -> None:
-    """What a box costs that does nothing: to be taken off the figures of agents in one."""
-    launch = Launch(argv=("true",), box=place, label="floor")
+async def start_alone(launcher: ProcessLauncher, place: Box, times: int, *shown: str) -> float:
+    """What a box costs that does nothing, with all that these programs need to be seen in it."""
+    launch = Launch(argv=("true",), box=place, label="floor", programs=shown)
     used = []
     for _ in range(times + 1):
         cpu = time.process_time()
         await run_to_end(launcher, launch, b"", Tail(1000), lambda live: None)
         used.append(time.process_time() - cpu)
-    own = sum(used[1:]) / times * 1e3
-    print(f"{'a box that does nothing':<44} {own:6.2f} ms of our CPU")
+    return sum(used[1:]) / times * 1e3
 
 
 async def crowd(agent: CodexAgent) -> None:
@@ -122,23 +147,30 @@ async def main(turns: int) -> None:
     with served() as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rooms = {}
-        for part in ("home", "work", "codex", "claude"):
+        for part in ("home", "work", "codex", "claude", "acp"):
             rooms[part] = folder / part
             rooms[part].mkdir(mode=0o700)
         launcher = ProcessLauncher(
             isolation=BOXED, start=boxed(this_host()), live_dir=folder / "live"
         )
-        place = Box(home=str(rooms["home"]), workspace=str(rooms["work"]), at="/project")
-        await start_alone(launcher, place, turns)
+        place = Box(
+            home=str(rooms["home"]), workspace=str(rooms["work"]), at="/project",
+            read=(str(program("claude")),),
+        )  # fmt: skip
         async with AsyncExitStack() as stack:
             for label, make, where in (
                 ("codex, one server for all", codex, None),
                 ("codex, a box and a server for each turn", codex, place),
                 ("claude, a box and a process for each turn", claude, place),
+                ("ACP, a box and a process for each turn", acp, place),
             ):
                 agent = make(url, launcher, rooms[make.__name__])
                 stack.push_async_callback(agent.close)
-                await cost(label, agent, where, turns)
+                shown = str(
+                    folder / "bin/claude-agent-acp" if make is acp else program(make.__name__)
+                )
+                floor = await start_alone(launcher, where, turns, shown) if where else 0.0
+                await cost(label, agent, where, turns, floor)
             agent = codex(url, launcher, rooms["codex"])
             stack.push_async_callback(agent.close)
             await crowd(agent)
