@@ -8,7 +8,7 @@ from typing import TypeVar
 import anyio
 import msgspec
 
-from allstop.adapters.agents.lines import Line, Lines, TooLong
+from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Line, Lines, TooLong
 from allstop.adapters.agents.peer import GoneError, Peer, RefusedError, SilentError
 from allstop.adapters.agents.rpc import Message, read
 from allstop.ports import Child, Stream
@@ -42,9 +42,13 @@ class Connection:
             if chunk.stream is Stream.ERR:
                 self._last_words.add(chunk.data)
                 continue
+            were_updates = set[bool]()
             for line in self._lines.feed(chunk.data):
                 if (message := self._taken(line)) is not None:
+                    were_updates.add(isinstance(message, Message) and message.method == UPDATE)
                     await hear(message)
+            if were_updates == {True} and len(chunk.data) < GATHERED_BYTES:
+                await anyio.sleep(GATHER_S)
         self.lose(f"the agent ended with code {(await self._child.wait()).code}")
 
     def lose(self, why: str) -> None:
