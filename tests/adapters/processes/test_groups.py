@@ -17,11 +17,19 @@ from allstop.adapters.processes.groups import our_groups
 KERNEL = shutil.which("linux.uml")
 BOOTED_S = 600  # it is slower than the machine's own
 GROUP = "/sys/fs/cgroup/person"
+# A clone of this repository may lie in /tmp.
 INIT = f"""#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sys /sys
+mount -t tmpfs run /run
+mkdir /run/tree
+mount --bind {TESTS.parent} /run/tree
 mount -t tmpfs -o mode=1777 tmp /tmp
+if [ ! -d {TESTS.parent} ]; then
+  mkdir -p {TESTS.parent}
+  mount --bind /run/tree {TESTS.parent}
+fi
 mount -t cgroup2 none /sys/fs/cgroup
 mkdir -p {GROUP}/own /tmp/home
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
