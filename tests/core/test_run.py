@@ -42,6 +42,7 @@ from scenarios import SCENARIOS
 
 TURN = TakeTurn(agent="a", prompt=prompt("go"))
 STARTED = MoveStarted(at=NOW, id=1, move=TURN)
+LATER = replace(STARTED, helm_stops=1)
 
 
 class Eager:
@@ -242,18 +243,18 @@ def test_k2_nothing_that_came_back_after_a_stop_counts(result):
     under_way = folded(STARTED)
 
     for taken in (
-        runs.accepted(stopped, Helm(), 0, result),
-        runs.accepted(aborted, Helm(), 0, result),
-        runs.accepted(under_way, Helm(stops=1), 0, result),
+        runs.accepted(stopped, Helm(), result),
+        runs.accepted(aborted, Helm(), result),
+        runs.accepted(under_way, Helm(stops=1), result),
     ):
         assert isinstance(taken, Failed)
         assert taken.kind in OURS
-    assert runs.accepted(under_way, Helm(stops=1), 1, result) == result
+    assert runs.accepted(folded(LATER), Helm(stops=1), result) == result
 
 
 @given(RESULTS)
 def test_k2_what_a_discarded_reply_used_is_still_counted(result):
-    taken = runs.accepted(folded(STARTED, said(Allstop())), Helm(), 0, result)
+    taken = runs.accepted(folded(STARTED, said(Allstop())), Helm(), result)
 
     assert taken.usage == getattr(result, "usage", Usage())
 
@@ -263,8 +264,8 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     """A reply from before the stop is refused after Resume too."""
     state = folded(STARTED, said(Allstop()), said(lift))
 
-    assert runs.must_cut(state, Helm(), 0)
-    assert isinstance(runs.accepted(state, Helm(), 0, TurnDone(text="")), Failed)
+    assert runs.must_cut(state, Helm())
+    assert isinstance(runs.accepted(state, Helm(), TurnDone(text="")), Failed)
 
 
 @pytest.mark.parametrize(
@@ -275,15 +276,15 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
         ([STARTED, said(Freeze())], Helm(), False),
         ([STARTED, said(Allstop())], Helm(), True),
         ([STARTED, said(Abort())], Helm(), True),
-        ([STARTED], Helm(stops=2, hold=Hold.STOPPED), True),
-        ([STARTED], Helm(stops=2), True),
-        ([STARTED], Helm(stops=1, hold=Hold.PAUSED), False),
+        ([LATER], Helm(stops=2, hold=Hold.STOPPED), True),
+        ([LATER], Helm(stops=2), True),
+        ([LATER], Helm(stops=1, hold=Hold.PAUSED), False),
         ([said(Allstop()), said(Resume()), STARTED], Helm(), False),
         ([said(Allstop())], Helm(stops=2), False),
     ],
 )
 def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, cut):
-    assert runs.must_cut(folded(*events), helm, 1) is cut
+    assert runs.must_cut(folded(*events), helm) is cut
 
 
 @pytest.mark.parametrize(

@@ -304,6 +304,44 @@ async def test_a_kill_in_a_turn_is_an_interrupted_turn_after_the_restart(world):
     assert ends(await world.events("t")) == [FailureKind.INTERRUPTED, "TurnDone"]
 
 
+async def test_q16_a_kill_long_after_a_stop_is_no_stop(world):
+    """Q16, P7: it is told as interrupted, and the time until it went on was no work."""
+    world.agent("cli", 3600.0)
+    async with world.running() as engine:
+        await engine.allstop()
+        await engine.command(HELM, Resume())
+        await engine.open("t", "task", task())
+        await anyio.sleep(10)
+        frozen = {run: list(records) for run, records in world.journal._records.items()}
+    world.journal._records = frozen
+    world.agent("cli", DONE)
+    await anyio.sleep(7200)
+    async with world.running() as engine:
+        await engine.take("t")
+        assert await engine.rested("t") is Outcome.DONE
+
+    assert ends(await world.events("t")) == [FailureKind.INTERRUPTED, "TurnDone"]
+    assert (await world.state("t")).tally.busy_s < 3600
+
+
+async def test_k2_a_stop_that_came_after_the_kill_cuts_off_the_turn(world):
+    world.agent("cli", 3600.0)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(10)
+        frozen = {run: list(records) for run, records in world.journal._records.items()}
+    world.journal._records = frozen
+    world.agent("cli", DONE)
+    async with world.running() as engine:
+        await engine.allstop()
+        await engine.command(HELM, Resume())
+    async with world.running() as engine:
+        await engine.take("t")
+        assert await engine.rested("t") is Outcome.DONE
+
+    assert ends(await world.events("t")) == [FailureKind.CANCELLED, "TurnDone"]
+
+
 async def test_a_process_that_ends_in_order_leaves_no_open_move(world):
     world.agent("cli", 3600.0)
     async with world.running() as engine:

@@ -26,6 +26,8 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import HELM
 from allstop.core.moves import OURS, Failed, FailureKind, Spawn, TakeTurn, TurnDone
 
+CUT = {FailureKind.CANCELLED, FailureKind.DISCARDED}
+
 GRACE_S = 4.0
 """How long after a stop something may still happen: the slowest disk takes this to tell of it."""
 
@@ -83,7 +85,10 @@ class Auditor:
     def is_cut(self, run):
         """Whether the open move of a run began before a stop of it, or of all."""
         state = self.states[run]
-        return runs.must_cut(state, self.helm, self._epochs.get(run, 0))
+        move = state.open_move
+        return move is not None and (
+            self.helm.stops > self._epochs[run] or state.stops > move.stops or state.aborting
+        )
 
     def cut_since(self, run):
         return max(self._stopped_at.get(run, 0.0), self._stopped_at.get(HELM, 0.0))
@@ -262,6 +267,13 @@ class Auditor:
             rule(
                 failed and event.result.kind in OURS | {FailureKind.OUT_OF_BUDGET},
                 "no word of an agent is accepted after a stop",
+                run,
+                event,
+            )
+        else:
+            rule(
+                not failed or event.result.kind not in CUT,
+                "only what a stop cut off is told as cut off",
                 run,
                 event,
             )

@@ -32,6 +32,7 @@ class MoveStarted(_Event, frozen=True, tag="move_started"):
     id: MoveId
     move: Work
     cost_microusd: int = 0  # the most it may cost, reserved with its tokens
+    helm_stops: int = 0  # Allstops there had been: only a later one cuts it off
 
 
 class ThreadOpened(_Event, frozen=True, tag="thread_opened"):

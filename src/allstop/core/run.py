@@ -100,6 +100,7 @@ class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     move: Work
     started_at: datetime
     stops: int  # of this run, when it began
+    helm_stops: int = 0  # of all runs, likewise
     thread: str | None = None
     cost_microusd: int = 0  # reserved
     seen_at: datetime | None = None  # the last sign of life
@@ -196,9 +197,9 @@ def is_short(state: RunState[S], now: datetime) -> bool:
     return state.short_until is not None and now < state.short_until
 
 
-def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Result) -> Result:
+def accepted(state: RunState[S], helm: Helm, result: Result) -> Result:
     """What may be written of a result: nothing an agent said or did counts after a stop."""
-    if not must_cut(state, helm, helm_stops_then):
+    if not must_cut(state, helm):
         return result
     if isinstance(result, Failed):
         return Failed(kind=FailureKind.CANCELLED, usage=result.usage)
@@ -206,11 +207,11 @@ def accepted(state: RunState[S], helm: Helm, helm_stops_then: int, result: Resul
     return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
 
 
-def must_cut(state: RunState[S], helm: Helm, helm_stops_then: int) -> bool:
+def must_cut(state: RunState[S], helm: Helm) -> bool:
     """Whether the open move must end now rather than when it is done."""
     move = state.open_move
     return move is not None and (
-        helm.stops > helm_stops_then or state.stops > move.stops or state.aborting
+        helm.stops > move.helm_stops or state.stops > move.stops or state.aborting
     )
 
 
@@ -249,6 +250,7 @@ def _move_started(state: RunState[S], event: MoveStarted, pilot: S) -> RunState[
         move=event.move,
         started_at=event.at,
         stops=state.stops,
+        helm_stops=event.helm_stops,
         cost_microusd=event.cost_microusd,
     )
     return replace(

@@ -71,8 +71,7 @@ class Drive(Generic[S]):
         self._writing = False
         self._pen = anyio.Lock(fast_acquire=True)
         self.at_work = False  # whether a move is being carried out
-        self._stops_then = 0  # the helm's epoch when it began
-        self._stops_seen = deck.bridge.helm.stops  # … and when something was last written
+        self._stops_seen = deck.bridge.helm.stops  # when something was last written
         self._leash = Leash()
         self._frozen = False
         self._held_s = 0.0  # of the last move
@@ -220,13 +219,14 @@ class Drive(Generic[S]):
 
     def _page(self, result: Result | None, now: datetime) -> Page[S]:
         """The run as it is once `result` has been written."""
-        page = Page(self.run, self._pilot, self.state, (), now)
+        helm = self._deck.bridge.helm
+        page = Page(self.run, self._pilot, self.state, (), now, helm.stops)
         if result is None:
             return page
         open_move = self.state.open_move
         if open_move is None:
             raise SupersededError(self.run)
-        result = runs.accepted(self.state, self._deck.bridge.helm, self._stops_then, result)
+        result = runs.accepted(self.state, helm, result)
         if isinstance(result, Failed) and result.kind in LOST:
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         ended = MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s)
@@ -241,7 +241,7 @@ class Drive(Generic[S]):
         await self._append(step.entries, place)
         self._seq += step.own
         self.state = step.state
-        self._stops_then = self._stops_seen = stops
+        self._stops_seen = stops
         self._notes.clear()
 
     async def _append(self, entries: tuple[Entry, ...], place: int | None = None) -> None:
@@ -349,11 +349,11 @@ class Drive(Generic[S]):
 
     @property
     def _has_news(self) -> bool:
-        return self._heard > self._seq or self._deck.bridge.helm.stops > self._stops_then
+        return self._heard > self._seq or self._deck.bridge.helm.stops > self._stops_seen
 
     @property
     def _is_cut(self) -> bool:
-        return runs.must_cut(self.state, self._deck.bridge.helm, self._stops_then)
+        return runs.must_cut(self.state, self._deck.bridge.helm)
 
     async def note(self, move_id: MoveId, item: Item) -> None:
         """Items are written together: at most one write a second, the last ones with the result."""

@@ -88,11 +88,12 @@ class Page(Struct, Generic[S], frozen=True, gc=False):
     state: RunState[S]
     entries: tuple[Entry, ...]
     now: datetime
+    stops: int  # of the helm
 
     def also(self, event: Event) -> Page[S]:
         state = runs.evolve(self.pilot, self.state, event)
         entries = (*self.entries, Entry(self.run, event))
-        return Page(self.run, self.pilot, state, entries, self.now)
+        return Page(self.run, self.pilot, state, entries, self.now, self.stops)
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
         return Step((*self.entries, *others), len(self.entries), self.state, then)
@@ -160,6 +161,7 @@ def _started(page: Page[S], move: Work, reserved: Amount = NOTHING) -> MoveStart
         id=MoveId(page.state.moves + 1),
         move=on_record(move),
         cost_microusd=reserved.cost_microusd,
+        helm_stops=page.stops,
     )
 
 
