@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from allstop.app import equipping
+from allstop.app import equipping, gating
 from allstop.app.crew import CrewError
 from allstop.app.house import House
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
-from allstop.core.moves import Check, Protection
+from allstop.core.moves import Check, Gate, Protection
 from allstop.core.retries import Backoff
-from allstop.core.specs import BoardSpec, Gate, Mode, ReviewMode, ReviewRule, Terms
+from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.settings import Environment
 from allstop.settings.model.work import PROTECTED
 
@@ -167,7 +167,7 @@ def test_k19_the_gate_is_the_target_branchs(house, person):
 
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
 
-    assert [check.run for check in equipping.gate(home).checks] == ["make test"]
+    assert [check.run for check in gating.gate(home.settings).checks] == ["make test"]
     assert equipping.notes(home) == [
         "allstop.toml has changes that are not on main: they don't count yet."
     ]
@@ -188,7 +188,7 @@ def test_b15_no_commands_pass_with_the_documents_warning(house, person):
 
     (note,) = equipping.noted(home)
 
-    assert equipping.gate(home).checks == ()
+    assert gating.gate(home.settings).checks == ()
     assert (note.code, note.indicator) == ("VERIFICATION_EMPTY", "No verification configured")
     assert (
         note.text
@@ -223,7 +223,7 @@ def test_b15_a_gate_that_is_required_must_not_be_empty(house):
 def test_b15_a_required_gate_with_commands_is_a_gate(house):
     home = house(AGENT + CHECK + "[verification]\nrequired = true\n")
 
-    assert len(equipping.gate(home).checks) == 1
+    assert len(gating.gate(home.settings).checks) == 1
 
 
 def test_b22_only_hooks_in_force_are_run(house, person):

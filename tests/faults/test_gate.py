@@ -158,3 +158,48 @@ def test_b16_what_a_check_writes_is_not_the_tasks_work(person):
 
     assert not (person.repository / "by-the-check").exists()
     assert (person.repository / "x").read_text() == "x\n"
+
+
+STRICTER = """
+case "$(cat)" in
+*harden*) printf '[verification]\\ncommands = ["test -f %s"]\\n' required-file >>allstop.toml ;;
+*) echo x >x ;;
+esac
+"""
+
+
+def test_k19_b16_a_gate_that_a_task_brought_in_holds_for_the_next_one(person):
+    """K19: what the target's commit says counts, not what it said when the board started."""
+    person.agent(STRICTER + DONE, settings=ONCE + "max_parallel = 1\n")
+    person.commit()
+    person.allstop("add", "harden it")
+    person.allstop("add", "then this", "--needs", "T1")
+
+    said = person.allstop("run", code=4)
+
+    assert person.merged() == ["T1"]
+    assert "✗ test -f required-file failed with exit code 1" in said
+    assert person.tasks() == {"T1": "done", "T2": "timeout"}
+    assert "decisions come out the same" in person.allstop("replay", "T2")
+
+
+def test_k19_a_broken_file_on_the_target_leaves_the_last_gate(person):
+    person.agent(
+        """
+case "$(cat)" in
+*break*) echo 'not toml' >>allstop.toml ;;
+*) echo x >x ;;
+esac
+"""
+        + DONE,
+        settings=ONCE + 'max_parallel = 1\n[verification]\ncommands = ["test ! -f x"]\n',
+    )
+    person.commit()
+    person.allstop("add", "break it")
+    person.allstop("add", "then this", "--needs", "T1")
+
+    done = person.try_allstop("run")
+
+    assert "allstop.toml on main can't be used, the last gate stays" in done.stdout + done.stderr
+    assert person.merged() == ["T1"]
+    assert person.tasks()["T2"] == "timeout"

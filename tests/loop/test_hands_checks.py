@@ -1,6 +1,7 @@
 """The gate as it is run: findings, baselines, all together in time, and what is shown meanwhile."""
 
 import anyio
+import pytest
 from msgspec.structs import replace
 
 from allstop.core.moves import (
@@ -9,7 +10,10 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finding,
+    Gate,
+    Integrate,
     Item,
+    OpenWorkspace,
     Protection,
     RunChecks,
 )
@@ -301,3 +305,27 @@ async def test_a_candidate_that_can_not_be_made_is_the_result():
     bench.workspaces.candidate = candidate
 
     assert await bench.gate(UNIT) == trouble
+
+
+# --- whose gate ---
+
+
+async def gate_of_target(target):
+    return Gate(checks=(Check(name=target, run="make"),))
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        OpenWorkspace(workspace="w", target="main"),
+        Integrate(workspace="w", target="main", message="Merge w"),
+    ],
+)
+async def test_k19_what_is_opened_or_merged_comes_with_the_targets_gate(move):
+    world = World()
+    await world.workspaces.open("w", "main", "t")
+    hands = Hands({}, workspaces=world.workspaces, launcher=world.launcher, gates=gate_of_target)
+
+    result = await hands.perform("t", move, Gallery(), 10.0)
+
+    assert result.gate == Gate(checks=(Check(name="main", run="make"),))

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from allstop.core import prompts
 from allstop.core.commands import Retry
@@ -14,11 +15,13 @@ from allstop.core.moves import (
     FailureKind,
     Finding,
     Finish,
+    Gate,
     Integrate,
     Integrated,
     Land,
     Landed,
     Outcome,
+    Protection,
     Revert,
     RunChecks,
     Wait,
@@ -243,3 +246,47 @@ def test_b18_a_rollback_reverts_the_merge_checks_what_is_left_and_lands():
 def test_a_spec_that_makes_no_sense_is_refused():
     with pytest.raises(msgspec.ValidationError):
         MergePilot().begin({"task": "t"})
+
+
+# --- the gate of the commit that it is merged onto ---
+
+STRICTER = Gate(checks=(Check(name="All", run="make all"),))
+
+
+def test_k19_the_gate_is_that_of_the_tip_it_was_merged_with():
+    flight = fly()
+
+    move = flight.back(replace(MADE, gate=STRICTER))
+
+    assert move == RunChecks(checks=STRICTER.checks, workspace="t", commit="m1")
+
+
+def test_k19_a_gate_that_is_gone_from_the_tip_holds_nobody_up():
+    assert fly().back(replace(MADE, gate=Gate())) == LAND
+
+
+@pytest.mark.parametrize(
+    ("passed", "then"),
+    [
+        (STRICTER, LAND),
+        (Gate(), RunChecks(checks=STRICTER.checks, workspace="t", commit="m1")),
+    ],
+)
+def test_k19_a_tree_counts_as_verified_only_by_the_gate_of_the_tip(passed, then):
+    flight = fly(verified="tree m1", verified_by=passed.mark)
+
+    assert flight.back(replace(MADE, gate=STRICTER)) == then
+
+
+def test_k19_paths_that_the_tip_protects_are_looked_at_without_any_check():
+    protects = Gate(protected=("tests/**",), protection=Protection.FAIL)
+
+    move = fly().back(replace(MADE, gate=protects))
+
+    assert move == RunChecks(
+        checks=(),
+        workspace="t",
+        commit="m1",
+        protected=("tests/**",),
+        protection=Protection.FAIL,
+    )

@@ -7,6 +7,7 @@ from allstop.core import prompts
 from allstop.core.commands import Answer
 from allstop.core.moves import (
     Change,
+    Check,
     CheckResult,
     ChecksDone,
     Deliver,
@@ -14,6 +15,7 @@ from allstop.core.moves import (
     FailureKind,
     Finding,
     Finish,
+    Gate,
     Item,
     OpenWorkspace,
     Outcome,
@@ -434,6 +436,15 @@ def test_b16_protected_paths_are_looked_at_without_any_check():
     move = flight.back(said(COMPLETE))
 
     assert (move.checks, move.protected, move.protection) == ((), ("tests/**",), "restore")
+
+
+def test_k19_the_gate_is_the_targets_at_the_time_the_workspace_is_opened():
+    strict = Gate(checks=(Check(name="All", run="make all"),), keep_going=True)
+    flight = fly(opened=WorkspaceOpen(base="c0", gate=strict), checks=[])
+
+    assert flight.back(said(COMPLETE)).checks == strict.checks
+    end = flight.back(ChecksDone(results=(GOOD,), tree="t1"))
+    assert (end.facts["tree"], end.facts["gate"]) == ("t1", strict.mark)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from allstop.app import equipping, guides, work
+from allstop.app import equipping, gating, guides, work
 from allstop.app.crew import chosen
 from allstop.app.looking import record_of
 from allstop.core.approvals import Decision as Verdict
@@ -76,7 +76,7 @@ def auto_spec(
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
-        gate=equipping.gate(house),
+        gate=gating.gate(settings),
         merge=settings.merge.enabled,
         backoff=equipping.backoff(house),
         guide=guides.guide_spec(house, approvals=approvals, attended=waits),

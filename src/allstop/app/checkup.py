@@ -22,6 +22,7 @@ from allstop.adapters.processes.probe import make_launcher
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.boxes import own_box
 from allstop.app.cleaning import forget
+from allstop.app.gating import checks
 from allstop.app.looking import helm_of
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
@@ -274,7 +275,7 @@ async def try_checks(house: House) -> list[CheckResult]:
     try:
         place = places.place("doctor")
         boxed = BoxedChecks(launcher, trusted=house.is_trusted)
-        results = [await _try_check(boxed, check, place) for check in work.checks(house)]
+        results = [await _try_check(boxed, check, place) for check in checks(house.settings)]
         return [house.secrets.scrubbed_in(result) for result in results]
     finally:
         places.discard("doctor")

@@ -9,14 +9,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from allstop.app import crew, limits, tellers, work
+from allstop.app.gating import gate
 from allstop.app.token_caps import budgets_hold
 from allstop.core.allotting import tighter
 from allstop.core.brakes import Limits, has_sums
-from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
-from allstop.core.moves import Protection
 from allstop.core.retries import Backoff
-from allstop.core.specs import BoardSpec, Gate, Mode, ReviewMode, ReviewRule, Terms
+from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.settings import empty_gate
 from allstop.settings.detect import detect
 
@@ -57,7 +56,7 @@ def board_spec(
         terms={AgentName(name): terms(house, agent) for name, agent in settings.agents.items()},
         mode=mode or Mode(loop.mode.value),
         slots=slots or loop.max_parallel,
-        gate=gate(house),
+        gate=gate(settings),
         merge=settings.merge.enabled,
         conflicts=settings.merge.max_conflict_attempts,
         review=ReviewMode(settings.review.mode.value),
@@ -84,21 +83,6 @@ def terms(house: House, agent: Agent) -> Terms:
         turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
         idle_s=float(agent.idle_seconds or loop.idle_seconds),
         max_tokens=agent.max_tokens_per_call,
-    )
-
-
-def gate(house: House) -> Gate:
-    verification = house.settings.verification
-    if verification.required and not verification.commands:
-        raise AllstopError(
-            "no verification commands are configured, and [verification] required = true",
-            "add [[verification.commands]] to allstop.toml, or set required = false",
-        )
-    return Gate(
-        checks=work.checks(house),
-        keep_going=verification.keep_going,
-        protected=verification.protected,
-        protection=Protection(verification.protection.value),
     )
 
 

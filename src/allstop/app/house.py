@@ -78,8 +78,8 @@ class House:
 
         return load(self.environment, repository=self.repository, flags=self._flags)
 
-    def with_file(self, content: bytes) -> Loaded:
-        """As if the checkout's allstop.toml had this in it."""
+    def with_file(self, content: bytes | None) -> Loaded:
+        """As if the checkout's allstop.toml had this in it; None is what it has."""
         from allstop.settings import load
 
         return load(

@@ -16,6 +16,7 @@ from allstop.app import limits
 from allstop.app.boxes import box
 from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
+from allstop.app.gating import TargetGate
 from allstop.app.secrets import DiscreetWords, Discretion
 from allstop.app.speech import overheard
 from allstop.app.telling import telling
@@ -23,7 +24,6 @@ from allstop.app.tracing import tracing
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
-from allstop.core.moves import Check
 from allstop.engines.local import LocalEngine
 from allstop.loop.days import Days
 from allstop.loop.hands import Hands
@@ -57,11 +57,13 @@ async def workshop(
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
     crew = Crew(house, launcher)
     trees = await workspaces(house, launcher) if house.root is not None else None
+    gates = TargetGate(house, note) if house.root is not None else None
     hands = Hands(
         crew,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
         workspaces=trees,
         launcher=launcher,
+        gates=gates,
         clean=Discretion(lambda: house.secrets),
         unverified=lambda: unverified(house),
         words=lambda: DiscreetWords(lambda: house.secrets),
@@ -152,16 +154,3 @@ def target(house: House) -> str:
             "commit something to it first, or set [project] target in allstop.toml",
         )
     return branch
-
-
-def checks(house: House) -> tuple[Check, ...]:
-    verification = house.settings.verification
-    return tuple(
-        Check(
-            name=check.name or check.run,
-            run=check.run,
-            timeout_s=float(check.timeout or verification.default_timeout),
-            required=check.required,
-        )
-        for check in verification.commands
-    )

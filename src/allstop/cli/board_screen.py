@@ -13,6 +13,7 @@ import click
 
 from allstop.cli.keys import unseen
 from allstop.cli.record import as_text, print_records
+from allstop.core.attempts import TaskState
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.ids import BOARD, RunId, child_of, label_of
@@ -23,7 +24,6 @@ from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.tasks import Status
 from allstop.core.views import Line, describe, lines, outcome_of, why
-from allstop.pilots.task import TaskState
 from allstop.ports import Live, Record
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from msgspec import Meta, Struct
 
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, FailureKind, Outcome, Usage
+from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff
 from allstop.core.signatures import read
-from allstop.core.specs import Gate
 
 
 class DecisionPolicy(StrEnum):
@@ -155,6 +154,7 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
 class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     spec: AutoSpec
     base: str = ""
+    gate: Gate | None = None  # the target's, when the workspace was last opened
     thread: str | None = None
     turns: int = 0
     doing: Doing | None = None  # the turn under way

@@ -4,6 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -115,6 +116,22 @@ class Protection(StrEnum):
     REPORT = "report"
     FAIL = "fail"
     RESTORE = "restore"  # checks run with the target branch's version
+
+
+class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What work must pass before it counts as done."""
+
+    checks: tuple[Check, ...] = ()
+    keep_going: bool = False
+    protected: tuple[str, ...] = ()
+    protection: Protection = Protection.REPORT
+
+    @property
+    def mark(self) -> str:
+        """The same for the same gate, and for no other."""
+        from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no mark
+
+        return blake2b(msgspec.json.encode(self), digest_size=8).hexdigest()
 
 
 class RunChecks(_Move, frozen=True, tag="run_checks"):
@@ -294,6 +311,7 @@ class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):
     base: str  # the commit it starts from
     conflicts: tuple[str, ...] = ()  # files with conflicts in them, of what was brought in
     stashed: bool = False  # something was put aside
+    gate: Gate | None = None  # the target's, as it is now; None where whoever asked has to know
     notes: tuple[str, ...] = ()  # what people should know of it
 
 
@@ -301,6 +319,7 @@ class Integrated(_Result, frozen=True, tag="integrated"):
     tip: str  # of the target, that it was merged with
     commit: str  # the merge; the tip itself where there was nothing left to merge
     tree: str
+    gate: Gate | None = None  # the target's, likewise
 
 
 class Landed(_Result, frozen=True, tag="landed"):

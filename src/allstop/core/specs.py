@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName
-from allstop.core.moves import Check, Protection
+from allstop.core.moves import Check, Gate, Protection
 from allstop.core.retries import Backoff
 
 
@@ -24,15 +24,6 @@ class ReviewMode(StrEnum):
     AUTO = "auto"
     BATCH = "batch"
     PER_TASK = "per-task"
-
-
-class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What work must pass before it counts as done."""
-
-    checks: tuple[Check, ...] = ()
-    keep_going: bool = False
-    protected: tuple[str, ...] = ()
-    protection: Protection = Protection.REPORT
 
 
 class Terms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -72,7 +63,8 @@ class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     target: str
     message: str
     gate: Gate = Gate()
-    verified: str = ""  # the tree that has passed this gate already
+    verified: str = ""  # the tree that has passed a gate already
+    verified_by: str = ""  # the mark of that gate, where it is known
     revert: str = ""  # a merge to take out again, rather than work to bring in
 
 

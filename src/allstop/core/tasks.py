@@ -103,6 +103,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     news: str = ""  # what the next attempt's first prompt says besides the goal
     onto: str = ""  # a commit of the target that its work must be fitted to
     verified: str = ""  # the tree that passed the gate
+    verified_by: str = ""  # the mark of that gate
     merged: str = ""  # the commit that brought it into the target
     changed_at: datetime | None = None  # its status
     note: str = ""  # why it is where it is

@@ -15,6 +15,7 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Integrate,
+    Integrated,
     Land,
     OpenWorkspace,
     Result,
@@ -26,6 +27,7 @@ from allstop.core.moves import (
     TurnDone,
     Usage,
     Work,
+    WorkspaceOpen,
 )
 from allstop.loop.advising import Advising
 from allstop.loop.checking import Checking
@@ -34,7 +36,7 @@ from allstop.loop.leash import Leash
 from allstop.loop.move_watch import Words
 from allstop.loop.patience import Patience, Timekeeper
 from allstop.loop.space import Space
-from allstop.ports import Agents, Checks, Launcher, Turn, Watch, Workspaces
+from allstop.ports import Agents, Checks, Gates, Launcher, Turn, Watch, Workspaces
 
 T = TypeVar("T")
 
@@ -53,6 +55,7 @@ class Hands:
         checks: Checks | None = None,
         workspaces: Workspaces | None = None,  # where there is no repository
         launcher: Launcher,
+        gates: Gates | None = None,  # where whoever starts a run knows its gate for good
         clean: Cleaner = lambda value: value,
         unverified: Callable[[], str] = str,  # what is said where there is nothing to check by
         words: Callable[[], Words] | None = None,  # the same for what is shown as it comes
@@ -64,6 +67,7 @@ class Hands:
         self._gate = (
             Checking(checks, workspaces, launcher, unverified) if checks and workspaces else None
         )
+        self._gates = gates
         self._launcher = launcher
         self._times = Timekeeper()
         self._space = Space(workspaces) if workspaces else None
@@ -170,18 +174,13 @@ class Hands:
             case RunChecks():
                 return self._checking.run(run, move, watch)
             case OpenWorkspace():
-                return self._workspaces.open(
-                    move.workspace,
-                    move.target,
-                    run,
-                    onto=move.onto,
-                    stash=move.stash,
-                    given=move.given,
-                )
+                return self._open(run, move)
             case Integrate():
-                return self._workspaces.integrate(move.workspace, move.target, move.message, run)
+                made = self._workspaces.integrate(move.workspace, move.target, move.message, run)
+                return self._with_gate(move.target, made)
             case Revert():
-                return self._workspaces.revert(move.commit, move.target, move.message)
+                made = self._workspaces.revert(move.commit, move.target, move.message)
+                return self._with_gate(move.target, made)
             case Land():
                 return self._workspaces.land(move.target, move.tip, move.commit)
             case Deliver():
@@ -191,6 +190,28 @@ class Hands:
             case Spawn():
                 raise AssertionError("the drive itself opens child runs")
         assert_never(move)
+
+    async def _open(self, run: RunId, move: OpenWorkspace) -> Result:
+        opening = self._workspaces.open(
+            move.workspace,
+            move.target,
+            run,
+            onto=move.onto,
+            stash=move.stash,
+            given=move.given,
+        )
+        return await self._with_gate(move.target, opening)
+
+    async def _with_gate(
+        self, target: str, asked: Awaitable[WorkspaceOpen | Integrated | Failed]
+    ) -> Result:
+        """Work is held to the gate of the branch it goes to, as that is by now: what has landed
+        since the run began may have changed it.
+        """
+        result = await asked
+        if self._gates is None or isinstance(result, Failed):
+            return result
+        return with_(result, gate=await self._gates(target))
 
     async def _after_time(
         self, run: RunId, move: Work, patience: Patience, within_s: float, used: Usage

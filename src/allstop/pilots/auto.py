@@ -174,7 +174,7 @@ def _began(state: AutoState) -> Doing:
 
 def _finishing(state: AutoState) -> Move:
     """The gate, one merge, and the end."""
-    spec, gate = state.spec, state.spec.gate
+    spec, gate = state.spec, state.gate or state.spec.gate
     if not spec.name or state.change is None or not state.change.files:
         return Finish(outcome=Outcome.DONE, note=state.note)
     if (gate.checks or gate.protected) and not state.checked:
@@ -193,6 +193,7 @@ def _finishing(state: AutoState) -> Move:
         message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
         gate=gate,
         verified=state.tree,
+        verified_by=gate.mark if state.gate else "",
     )
     return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))
 
@@ -234,8 +235,8 @@ def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
 def _went(state: AutoState, result: object) -> AutoState:
     """What comes back of moves that are no turns."""
     match result:
-        case WorkspaceOpen(base=base):
-            return replace(state, base=base)
+        case WorkspaceOpen(base=base, gate=gate):
+            return replace(state, base=base, gate=gate)
         case Spawned():
             return replace(state, merging=True, merges=state.merges + 1)
         case Failed():

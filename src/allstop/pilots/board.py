@@ -185,6 +185,7 @@ def _merge(state: BoardState) -> Move:
         message=f"{verb} {task_id}: {one_line(task.title, 200)}",
         gate=state.spec.gate,
         verified=task.verified,
+        verified_by=task.verified_by,
         revert=task.merged,
     )
     ref = f"{task_id}.merge{number}"
@@ -273,7 +274,8 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
 
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     """The gate agrees; now a person may want to look, and then it is merged."""
-    task = replace(task, verified=closed.facts.get("tree", ""), onto="", news="")
+    tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
+    task = replace(task, verified=tree, verified_by=mark, onto="", news="")
     mode = _review_mode(state.spec, task)
     board = boards.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)

@@ -17,12 +17,14 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finish,
+    Gate,
     Integrate,
     Integrated,
     Land,
     Landed,
     Move,
     Outcome,
+    Protection,
     Result,
     Revert,
     RunChecks,
@@ -85,14 +87,15 @@ class MergePilot:
             return Revert(commit=spec.revert, target=spec.target, message=spec.message)
         if made is None:
             return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
-        if spec.gate.checks and not state.checked:
+        gate = made.gate or spec.gate
+        if not state.checked and (gate.checks or _forbids(made.gate)):
             return RunChecks(
-                checks=spec.gate.checks,
+                checks=gate.checks,
                 workspace=spec.task,
                 commit=made.commit,
-                keep_going=spec.gate.keep_going,
-                protected=spec.gate.protected,
-                protection=spec.gate.protection,
+                keep_going=gate.keep_going,
+                protected=gate.protected,
+                protection=gate.protection,
             )
         if not state.landed:
             return Land(target=spec.target, tip=made.tip, commit=made.commit)
@@ -100,10 +103,23 @@ class MergePilot:
         return Finish(outcome=Outcome.DONE, facts={"commit": commit})
 
 
+def _forbids(gate: Gate | None) -> bool:
+    """Whether there is something to look at, also where no command is to be run."""
+    return gate is not None and bool(gate.protected) and gate.protection is Protection.FAIL
+
+
+def _is_known(spec: MergeSpec, made: Integrated) -> bool:
+    """Whether this tree has passed this gate: another one may be on the target since."""
+    if made.commit == made.tip:
+        return True
+    is_same_gate = made.gate is None or made.gate.mark == spec.verified_by
+    return bool(made.tree) and made.tree == spec.verified and is_same_gate
+
+
 def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
     match result:
-        case Integrated(tree=tree, commit=commit, tip=tip):
-            is_known = commit == tip or bool(tree and tree == state.spec.verified)
+        case Integrated():
+            is_known = _is_known(state.spec, result)
             return replace(state, made=result, checked=is_known, failures=0)
         case ChecksDone(passed=True):
             return replace(state, checked=True)

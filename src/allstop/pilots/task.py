@@ -6,10 +6,10 @@ import math
 from datetime import datetime, timedelta
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import brakes, prompts, roster
+from allstop.core.attempts import TaskState
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
     Commanded,
@@ -20,7 +20,6 @@ from allstop.core.events import (
     Reached,
     ThreadOpened,
 )
-from allstop.core.ids import AgentName
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
@@ -31,7 +30,6 @@ from allstop.core.moves import (
     Delivered,
     Failed,
     FailureKind,
-    Finding,
     Finish,
     Item,
     Move,
@@ -61,42 +59,6 @@ QUICK = 3
 
 CANNOT_RUN = frozenset({126, 127})
 """What a shell says of a program that isn't there, or that it may not start."""
-
-
-class TaskState(Struct, frozen=True, gc=False, kw_only=True):
-    spec: TaskSpec
-    roster: Roster
-    base: str = ""
-    agent: AgentName = AgentName("")  # who had the last turn
-    thread: str | None = None
-    change: Change | None = None
-    iteration: int = 0
-    said: Said = NOTHING_SAID
-    news: str = ""  # what the next prompt adds to the goal
-    told: tuple[str, ...] = ()  # by people, and not yet answered by a whole turn
-    hears: int = 0  # how many of these the turn that is under way was told
-    failures: int = 0
-    limits: int = 0
-    wait_until: datetime | None = None
-    checked: bool = False
-    unable: bool = False  # the last gate had a check in it that could not be run at all
-    tree: str = ""  # what passed the checks
-    findings: tuple[Finding, ...] = ()
-    delivered: bool = False
-    asked: bool = False  # it once needed a person
-    still: int = 0  # iterations since its last commit
-    progress: str = ""  # how far it says it is
-    began: datetime | None = None  # the move that is under way
-    busy_s: float = 0.0
-    stash: bool = False  # a stop left something uncommitted
-    given: str = ""  # a commit of a person's, to bring in
-    end: Outcome | None = None
-    note: str = ""
-
-    @property
-    def is_stuck(self) -> bool:
-        """It may be thinking; a person should know."""
-        return 0 < self.spec.stuck_after <= self.still
 
 
 class TaskPilot:
@@ -174,15 +136,15 @@ def _must_hear(state: TaskState) -> bool:
 
 
 def _completing(state: TaskState) -> Move:
-    spec = state.spec
+    spec, gate = state.spec, state.held_to
     if not _is_verified(state):
         left_s = _seconds_left(state)
         return RunChecks(
-            checks=spec.checks,
+            checks=gate.checks,
             workspace=spec.task,
-            keep_going=spec.keep_going,
-            protected=spec.protected,
-            protection=spec.protection,
+            keep_going=gate.keep_going,
+            protected=gate.protected,
+            protection=gate.protection,
             timeout_s=None if left_s == math.inf else left_s,
         )
     if spec.branch and not state.delivered:
@@ -191,7 +153,7 @@ def _completing(state: TaskState) -> Move:
 
 
 def _is_verified(state: TaskState) -> bool:
-    has_gate = bool(state.spec.checks or state.spec.protected)
+    has_gate = bool(state.held_to.checks or state.held_to.protected)
     return state.said.signal is Signal.COMPLETE and (state.checked or not has_gate)
 
 
@@ -203,6 +165,7 @@ def _facts(state: TaskState) -> dict[str, str]:
     return {
         "commit": state.change.head if state.change else "",
         "tree": state.tree,
+        **({"gate": state.gate.mark} if state.gate else {}),
         "clean": "yes" if clean else "",
     }
 
@@ -312,7 +275,7 @@ def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
     ]
     new = [text for text in told if text not in state.news]  # it may have been cut off since
     news = "\n\n".join(filter(None, [state.news, *new]))
-    return replace(state, base=opened.base, stash=False, given="", news=news)
+    return replace(state, base=opened.base, gate=opened.gate, stash=False, given="", news=news)
 
 
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:

@@ -38,5 +38,6 @@ from allstop.ports.work import Candidate as Candidate
 from allstop.ports.work import Checks as Checks
 from allstop.ports.work import Clock as Clock
 from allstop.ports.work import FileChange as FileChange
+from allstop.ports.work import Gates as Gates
 from allstop.ports.work import Progress as Progress
 from allstop.ports.work import Workspaces as Workspaces

@@ -12,6 +12,7 @@ from allstop.core.moves import (
     CheckResult,
     Delivered,
     Failed,
+    Gate,
     Integrated,
     Landed,
     Surveyed,
@@ -118,6 +119,14 @@ class Workspaces(Protocol):
         ...
 
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed: ...
+
+
+class Gates(Protocol):
+    """What work must pass, by the target branch's own word."""
+
+    async def __call__(self, target: str) -> Gate | None:
+        """As its tip says now; None where nobody can tell."""
+        ...
 
 
 class Progress(Protocol):

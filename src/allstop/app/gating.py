@@ -1,0 +1,78 @@
+"""The gate as the target branch has it by now: what has landed since may have changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from allstop.app.branches import Branches
+from allstop.core.errors import AllstopError
+from allstop.core.moves import Check, Gate, Protection
+from allstop.settings import FILE_NAME, SettingsError
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+    from allstop.settings import Settings
+
+
+def gate(settings: Settings) -> Gate:
+    """Raises AllstopError where a gate is demanded and none is named."""
+    verification = settings.verification
+    if verification.required and not verification.commands:
+        raise AllstopError(
+            "no verification commands are configured, and [verification] required = true",
+            "add [[verification.commands]] to allstop.toml, or set required = false",
+        )
+    return Gate(
+        checks=checks(settings),
+        keep_going=verification.keep_going,
+        protected=verification.protected,
+        protection=Protection(verification.protection.value),
+    )
+
+
+def checks(settings: Settings) -> tuple[Check, ...]:
+    verification = settings.verification
+    return tuple(
+        Check(
+            name=check.name or check.run,
+            run=check.run,
+            timeout_s=float(check.timeout or verification.default_timeout),
+            required=check.required,
+        )
+        for check in verification.commands
+    )
+
+
+class TargetGate:
+    """Where the file can't be used, the last gate that could be read stays, and it is said."""
+
+    def __init__(self, house: House, note: Callable[[str], None]) -> None:
+        self._house = house
+        self._note = note
+        self._branches = Branches(house.repository, house.environment.variables)
+        self._seen: tuple[str, bytes | None, bytes | None] | None = None
+        self._gate: Gate | None = None
+
+    async def __call__(self, target: str) -> Gate | None:
+        try:
+            await self._look(target)
+        except (AllstopError, SettingsError) as error:
+            self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
+        return self._gate
+
+    async def _look(self, target: str) -> None:
+        committed = await to_thread.run_sync(self._branches.file, target)
+        here = self._checkout() if committed is None else None
+        if (target, committed, here) == self._seen:
+            return
+        self._seen = target, committed, here
+        self._gate = gate(self._house.with_file(committed).settings)
+
+    def _checkout(self) -> bytes | None:
+        try:
+            return (self._house.repository / FILE_NAME).read_bytes()
+        except OSError:
+            return None
