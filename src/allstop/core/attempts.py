@@ -1,11 +1,17 @@
-"""What is known of an attempt at a task while it goes on."""
+"""How an attempt at a task stands, and how much of its time is left."""
 
+from __future__ import annotations
+
+import math
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from allstop.core import brakes
+from allstop.core.events import MoveEnded
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, Finding, Gate, Outcome
+from allstop.core.moves import Change, Failed, FailureKind, Finding, Gate, Outcome
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.roster import Roster
 from allstop.core.specs import TaskSpec
@@ -51,3 +57,31 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     def held_to(self) -> Gate | TaskSpec:
         """The gate that its work must pass."""
         return self.gate or self.spec
+
+
+def seconds_left(state: TaskState) -> float:
+    most_s = state.spec.attempt_s
+    return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
+
+
+def rested(state: TaskState, ended: MoveEnded) -> TaskState:
+    result = ended.result
+    is_lost = isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED
+    busy_s = state.busy_s if is_lost else _busy_s(state, ended.at)
+    return replace(state, began=None, busy_s=max(0.0, busy_s - ended.held_s))
+
+
+def alive(state: TaskState, at: datetime) -> TaskState:
+    return state if state.began is None else replace(state, began=at, busy_s=_busy_s(state, at))
+
+
+def _busy_s(state: TaskState, at: datetime) -> float:
+    """Only the time in moves counts: waiting for people or for a rate limit is free.
+
+    What a move was held for is taken off at its end. It is counted up to each sign of life: of a
+    move that was interrupted nobody knows when it ended, and the hours until somebody took it up
+    again were no work.
+    """
+    if state.began is None:
+        return state.busy_s
+    return state.busy_s + brakes.seconds_in(at - state.began)

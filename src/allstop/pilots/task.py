@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import brakes, prompts, roster
+from allstop.core import attempts, prompts, roster
 from allstop.core.attempts import TaskState
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
@@ -80,9 +80,9 @@ class TaskPilot:
             case MoveStarted(at=at):
                 return replace(state, began=at)
             case MoveEnded(result=result, at=at):
-                return _came_back(_rested(state, event), result, at)
+                return _came_back(attempts.rested(state, event), result, at)
             case Noted(items=items, at=at):
-                return _noted(_alive(state, at), items)
+                return _noted(attempts.alive(state, at), items)
             case Reached():
                 return replace(state, hears=state.hears + 1)
             case ThreadOpened(thread=thread):
@@ -108,7 +108,7 @@ class TaskPilot:
             return Finish(outcome=state.end, note=state.note)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
-        if _seconds_left(state) <= 0 and not _is_verified(state):
+        if attempts.seconds_left(state) <= 0 and not _is_verified(state):
             minutes = f"{(spec.attempt_s or 0) / 60:g}"
             return Finish(outcome=Outcome.TIMED_OUT, note=f"not done after {minutes} minutes")
         if spec.target is not None and not state.base:
@@ -138,7 +138,7 @@ def _must_hear(state: TaskState) -> bool:
 def _completing(state: TaskState) -> Move:
     spec, gate = state.spec, state.held_to
     if not _is_verified(state):
-        left_s = _seconds_left(state)
+        left_s = attempts.seconds_left(state)
         return RunChecks(
             checks=gate.checks,
             workspace=spec.task,
@@ -168,34 +168,6 @@ def _facts(state: TaskState) -> dict[str, str]:
         **({"gate": state.gate.mark} if state.gate else {}),
         "clean": "yes" if clean else "",
     }
-
-
-def _seconds_left(state: TaskState) -> float:
-    most_s = state.spec.attempt_s
-    return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
-
-
-def _rested(state: TaskState, ended: MoveEnded) -> TaskState:
-    result = ended.result
-    is_lost = isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED
-    busy_s = state.busy_s if is_lost else _busy_s(state, ended.at)
-    return replace(state, began=None, busy_s=max(0.0, busy_s - ended.held_s))
-
-
-def _alive(state: TaskState, at: datetime) -> TaskState:
-    return state if state.began is None else replace(state, began=at, busy_s=_busy_s(state, at))
-
-
-def _busy_s(state: TaskState, at: datetime) -> float:
-    """Only the time in moves counts: waiting for people or for a rate limit is free.
-
-    What a move was held for is taken off at its end. It is counted up to each sign of life: of a
-    move that was interrupted nobody knows when it ended, and the hours until somebody took it up
-    again were no work.
-    """
-    if state.began is None:
-        return state.busy_s
-    return state.busy_s + brakes.seconds_in(at - state.began)
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
@@ -229,7 +201,7 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         prompt=prompts.turn(spec.goal, news),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
-        timeout_s=min(spec.turn_s, _seconds_left(state)),
+        timeout_s=min(spec.turn_s, attempts.seconds_left(state)),
         idle_s=spec.idle_s,
         max_tokens=spec.max_tokens,
     )
