@@ -599,6 +599,34 @@ def test_k5_after_a_cap_the_agent_is_told_why():
     assert move.prompt.text == prompts.again("Fix it", prompts.CAPPED)
 
 
+def test_b8_k5_a_turn_cut_off_at_its_cap_after_the_gate_is_gone_on_with_and_checked_again():
+    """B8: what passed was the work before it; what a person said is said again, not lost."""
+    flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t")
+    flight.back(said(COMPLETE, WORK))
+    flight.start()
+    flight.told(Say(text="also fix the docs"))
+    assert isinstance(flight.end(ChecksDone()), TakeTurn)
+
+    half = Change(head="c2", commits=2, files=3)
+    move = flight.back(failed(FailureKind.CAPPED, change=half))
+    assert move.prompt.text == prompts.again(
+        "Fix it", f"{prompts.CAPPED}\n\n{prompts.told('also fix the docs')}"
+    )
+    assert isinstance(flight.back(said(COMPLETE, half)), RunChecks)
+    assert isinstance(flight.back(ChecksDone()), Deliver)
+
+
+def test_b8_a_turn_that_was_the_last_and_came_to_its_cap_delivers_nothing():
+    flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t", iterations=2)
+    flight.back(said(COMPLETE, WORK))
+    flight.start()
+    flight.told(Say(text="also fix the docs"))
+    flight.end(ChecksDone())
+
+    move = flight.back(failed(FailureKind.CAPPED, change=WORK))
+    assert move == Finish(outcome=Outcome.TIMED_OUT, note="not done after 2 turns")
+
+
 def test_k6_a_night_in_which_nobody_drove_it_is_no_time_at_work():
     """K6: counters survive a restart; what is counted is the time up to the last sign of life."""
     flight = fly(attempt_s=1800.0)

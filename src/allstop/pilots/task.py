@@ -20,6 +20,7 @@ from allstop.core.events import (
     Reached,
     ThreadOpened,
 )
+from allstop.core.ids import AgentName
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
@@ -75,8 +76,7 @@ class TaskPilot:
     ) -> TaskState:
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
-                hears = len(state.told)
-                return replace(state, agent=agent, wait_until=None, hears=hears, began=at)
+                return _begun(state, agent, at)
             case MoveStarted(at=at):
                 return replace(state, began=at)
             case MoveEnded(result=result, at=at):
@@ -128,6 +128,20 @@ class TaskPilot:
             note = f"not done after {counted(spec.iterations, 'turn')}"
             return Finish(outcome=Outcome.TIMED_OUT, note=note)
         return _turn(state, brief)
+
+
+def _begun(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
+    """However the turn ends, the work may be other work then: what was checked no longer counts."""
+    return replace(
+        state,
+        agent=agent,
+        wait_until=None,
+        hears=len(state.told),
+        began=at,
+        said=NOTHING_SAID,
+        checked=False,
+        delivered=False,
+    )
 
 
 def _must_hear(state: TaskState) -> bool:
@@ -265,8 +279,6 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         hears=0,
         failures=0,
         limits=0,
-        checked=False,
-        delivered=False,
         still=0 if has_moved else state.still + 1,
     )
     match said.signal:
@@ -285,14 +297,12 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
 
 
 def _cut(state: TaskState, failed: Failed) -> TaskState:
-    """A turn that came to its cap is a turn; the next one goes on from there."""
+    """A turn that came to its cap is a turn; the next one goes on from there, and is told the same."""
     return replace(
         state,
         change=failed.change or state.change,
         iteration=state.iteration + 1,
         news=prompts.CAPPED,
-        told=state.told[state.hears :],
-        hears=0,
     )
 
 
