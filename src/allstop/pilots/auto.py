@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
+from allstop.core import auto_moves as moves
 from allstop.core import auto_prompts as prompts
 from allstop.core import guiding
 from allstop.core.auto import (
@@ -36,7 +37,6 @@ from allstop.core.moves import (
     LIMITED,
     OURS,
     OVERGROWN,
-    Adviser,
     ChecksDone,
     Failed,
     FailureKind,
@@ -45,8 +45,6 @@ from allstop.core.moves import (
     Move,
     OpenWorkspace,
     Outcome,
-    RunChecks,
-    Spawn,
     Spawned,
     Survey,
     TakeTurn,
@@ -55,16 +53,11 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import ending, one_line
-from allstop.core.prompting import prompt, prompt_of
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
-from allstop.core.specs import MergeSpec
 
 KEPT = 50
 """How many decisions are remembered; all of them are in the record."""
-
-MERGE = "merge"
-DECISION_S = 120.0
 
 
 class AutoPilot:
@@ -119,36 +112,10 @@ class AutoPilot:
         if spec.name and not state.base:
             return OpenWorkspace(workspace=spec.name, target=spec.target)
         if state.undecided and spec.decision_agent is not None and state.summary is not None:
-            talk = prompts.decide(spec, state.history, state.summary, state.decisions)
-            return TakeTurn(
-                agent=spec.decision_agent,
-                prompt=prompt_of(talk),
-                timeout_s=DECISION_S,
-                max_tokens=spec.max_tokens,
-                ask_s=0.0,
-            )
+            return moves.decision(state, spec.decision_agent, state.summary)
         if guiding.is_ahead(state):
             return guiding.move(state)
-        if state.done:
-            return _finishing(state)
-        return TakeTurn(
-            agent=spec.agent,
-            prompt=prompt(prompts.words(state), review=prompts.own_review(state)),
-            thread=state.thread,
-            workspace=spec.name or None,
-            timeout_s=spec.turn_s,
-            idle_s=spec.idle_s,
-            max_tokens=spec.max_tokens,
-            asks_first=spec.asks_first,
-            ask_s=spec.ask_s,
-            adviser=_adviser(spec),
-        )
-
-
-def _adviser(spec: AutoSpec) -> Adviser | None:
-    if spec.adviser is None:
-        return None
-    return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
+        return moves.finishing(state) if state.done else moves.turn(state)
 
 
 def _begun(state: AutoState) -> AutoState:
@@ -170,32 +137,6 @@ def _began(state: AutoState) -> Doing:
         plan=state.plan,
         hears=len(state.told),
     )
-
-
-def _finishing(state: AutoState) -> Move:
-    """The gate, one merge, and the end."""
-    spec, gate = state.spec, state.gate or state.spec.gate
-    if not spec.name or state.change is None or not state.change.files:
-        return Finish(outcome=Outcome.DONE, note=state.note)
-    if (gate.checks or gate.protected) and not state.checked:
-        return RunChecks(
-            checks=gate.checks,
-            workspace=spec.name,
-            keep_going=gate.keep_going,
-            protected=gate.protected,
-            protection=gate.protection,
-        )
-    if not spec.merge:
-        return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
-    merge = MergeSpec(
-        task=spec.name,
-        target=spec.target,
-        message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
-        gate=gate,
-        verified=state.tree,
-        verified_by=gate.mark if state.gate else "",
-    )
-    return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))
 
 
 def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
