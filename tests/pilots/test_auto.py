@@ -241,6 +241,39 @@ def test_f9_one_merge_at_the_end_through_the_gate():
     assert auto.move() == Finish(outcome=Outcome.DONE, note="merged")
 
 
+def refused():
+    failed = CheckResult(name="Tests", run="pytest", passed=False, code=1, output="E assert")
+    return ChecksDone(results=(failed,))
+
+
+def test_f4_work_that_stays_as_it_is_pauses_although_it_says_done_each_time():
+    """F4: the gate sends it back; three turns that change nothing are no progress."""
+    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    for number in range(3):
+        auto.turn(DONE, changes=number == 0)
+        assert isinstance(auto.begin(), RunChecks)
+        auto.ended(refused())
+
+    assert auto.decision.by == "the gate"
+    assert auto.decision.overridden is Action.CONTINUE
+    assert auto.move() == Wait(
+        reason="soft stop: no progress: the same plan and the same work for 3 turns",
+        for_person=True,
+    )
+
+
+def test_f6_a_moment_between_turns_although_the_gate_was_quick():
+    auto = Auto(name="a", target="main", gate={"checks": [CHECK]}, cooldown_s=60.0)
+    auto.turn(DONE)
+    ended_at = auto.now
+    auto.begin()
+    auto.ended(refused())
+    auto.begin()
+
+    assert auto.decision.reason == "the gate disagrees: Tests"
+    assert auto.now - ended_at == timedelta(seconds=60)
+
+
 def test_a_merge_that_fails_waits_for_a_person():
     auto = Auto(name="a", target="main")
     auto.turn(DONE)

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
+from allstop.core.moves import Change, ChecksDone, FailureKind, Gate, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff
@@ -60,6 +60,10 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 MOST_REVIEWS = 3
 """Of one run: an agent always finds something."""
+
+
+GATE = "the gate"
+"""Who decides that it goes on although it said that it is done."""
 
 
 class Action(StrEnum):
@@ -157,6 +161,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     gate: Gate | None = None  # the target's, when the workspace was last opened
     thread: str | None = None
     turns: int = 0
+    ended_at: datetime | None = None  # the last of them
     doing: Doing | None = None  # the turn under way
     plan: str = ""
     change: Change | None = None
@@ -249,6 +254,14 @@ def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision
         return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.7)
     reason = "it has not said that it is done"
     return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.9)
+
+
+def after_gate(turn: int, gate: ChecksDone) -> Decision:
+    """It said that it is done, and the gate says otherwise."""
+    failed = [check.name for check in gate.failed]
+    failed += [f"{each.kind} {each.path}" for each in gate.findings if each.fatal]
+    reason = f"the gate disagrees: {one_line(', '.join(failed), 200)}"
+    return Decision(turn=turn, action=Action.CONTINUE, reason=reason, by=GATE)
 
 
 def _wants_review(spec: AutoSpec, history: History, summary: TurnSummary, when: ReviewWhen) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.auto import (
+    GATE,
     Action,
     AutoSpec,
     AutoState,
@@ -205,9 +207,7 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
     differences = []
     stops_at = None
     for receipt in made:
-        again = gated(
-            spec, receipt.history, receipt.summary, by_rules(spec, receipt.history, receipt.summary)
-        )
+        again = gated(spec, receipt.history, receipt.summary, _rethought(spec, receipt))
         was = receipt.decision.action
         if again.action is not was:
             why = again.condition or again.reason
@@ -230,6 +230,14 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
         saved_tokens=sum(saved),
         wrongly=stops_at is not None and reached,
     )
+
+
+def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
+    """By other rules; what the gate found stays what it was."""
+    made = receipt.decision
+    if made.by == GATE:
+        return replace(made, action=Action.CONTINUE, overridden=None, condition="")
+    return by_rules(spec, receipt.history, receipt.summary)
 
 
 def decided(decision: Decision) -> str:

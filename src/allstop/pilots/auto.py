@@ -18,6 +18,7 @@ from allstop.core.auto import (
     DecisionPolicy,
     Doing,
     TurnSummary,
+    after_gate,
     by_rules,
     gated,
     read_decision,
@@ -126,7 +127,7 @@ def _begun(state: AutoState) -> AutoState:
     if state.guide is None:
         return state
     state = replace(state, summary=TurnSummary(turn=0, status="not begun"))
-    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state), None)
+    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state))
 
 
 def _began(state: AutoState) -> Doing:
@@ -160,13 +161,13 @@ def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
         return _went(state, result)
     match result:
         case _ if doing.is_guidance:
-            return _guided(guiding.came_back(state, result), at)
+            return _guided(guiding.came_back(state, result))
         case TurnDone() if doing.is_decision:
-            return _advised(state, result, at)
+            return _advised(state, result)
         case TurnDone():
             return _spoke(state, doing, result, at)
         case Failed() if doing.is_decision:
-            return state if result.kind in OURS else _unadvised(state, str(result.kind), at)
+            return state if result.kind in OURS else _unadvised(state, str(result.kind))
         case Failed():
             return _failed(state, doing, result, at)
         case _:
@@ -184,10 +185,16 @@ def _went(state: AutoState, result: object) -> AutoState:
             return _stuck(state, result)
         case ChecksDone(passed=True, tree=tree):
             return replace(state, checked=True, tree=tree)
-        case ChecksDone(failed=failed, findings=findings):
-            return replace(state, done=False, news=prompts.gate_failed(failed, findings))
+        case ChecksDone():
+            return _disagreed(state, result)
         case _:
             return state
+
+
+def _disagreed(state: AutoState, gate: ChecksDone) -> AutoState:
+    """It is not done after all. That is decided like all else, so that guards look at it."""
+    news = prompts.gate_failed(gate.failed, gate.findings)
+    return _decided(replace(state, done=False, news=news), after_gate(state.turns, gate))
 
 
 def _stuck(state: AutoState, failed: Failed) -> AutoState:
@@ -256,6 +263,7 @@ def _summed_up(state: AutoState, summary: TurnSummary, at: datetime | None) -> A
     state = replace(
         state,
         turns=summary.turn,
+        ended_at=at,
         plan=summary.plan,
         change=summary.change,
         summary=summary,
@@ -265,39 +273,39 @@ def _summed_up(state: AutoState, summary: TurnSummary, at: datetime | None) -> A
     spec = state.spec
     if spec.policy is DecisionPolicy.MODEL and spec.decision_agent is not None:
         return replace(state, undecided=True)
-    return _chose(state, by_rules(spec, state.history, summary), at)
+    return _chose(state, by_rules(spec, state.history, summary))
 
 
-def _advised(state: AutoState, turn: TurnDone, at: datetime) -> AutoState:
+def _advised(state: AutoState, turn: TurnDone) -> AutoState:
     assert state.summary is not None, "a model is asked about one"
     by = str(state.spec.decision_agent)
     decision = read_decision(turn.text, state.summary.turn, by)
     if isinstance(decision, str):
-        return _unadvised(state, decision, at)
-    return _chose(state, decision, at)
+        return _unadvised(state, decision)
+    return _chose(state, decision)
 
 
-def _unadvised(state: AutoState, why: str, at: datetime) -> AutoState:
+def _unadvised(state: AutoState, why: str) -> AutoState:
     """The rules decide where a model can't."""
     assert state.summary is not None, "a model is asked about one"
     decision = by_rules(state.spec, state.history, state.summary)
-    return _chose(state, replace(decision, by=f"rules ({why})"), at)
+    return _chose(state, replace(decision, by=f"rules ({why})"))
 
 
-def _chose(state: AutoState, decision: Decision, at: datetime | None) -> AutoState:
+def _chose(state: AutoState, decision: Decision) -> AutoState:
     """It is carried out; but before it goes on, guidance says with what."""
     assert state.summary is not None, "what is decided about"
     carried_out = gated(state.spec, state.history, state.summary, decision)
     if state.spec.guide is None or carried_out.action is not Action.CONTINUE:
-        return _decided(state, decision, at)
-    return _guided(guiding.after_turn(replace(state, undecided=False), decision), at)
+        return _decided(state, decision)
+    return _guided(guiding.after_turn(replace(state, undecided=False), decision))
 
 
-def _guided(state: AutoState, at: datetime | None) -> AutoState:
-    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state), at)
+def _guided(state: AutoState) -> AutoState:
+    return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state))
 
 
-def _decided(state: AutoState, decision: Decision, at: datetime | None) -> AutoState:
+def _decided(state: AutoState, decision: Decision) -> AutoState:
     assert state.summary is not None, "what is decided about"
     spec = state.spec
     decision = gated(spec, state.history, state.summary, decision)
@@ -313,7 +321,8 @@ def _decided(state: AutoState, decision: Decision, at: datetime | None) -> AutoS
         return replace(state, end=Outcome.DONE, note=f"{decision.action}: {reason}")
     match decision.action:
         case Action.CONTINUE:
-            until = at + timedelta(seconds=spec.cooldown_s) if at and state.turns else None
+            rest = timedelta(seconds=spec.cooldown_s)
+            until = state.ended_at + rest if state.ended_at else None
             step = decision.next_input
             return replace(state, step=step, wait_until=until, waits_for="a moment between turns")
         case Action.REVIEW:
