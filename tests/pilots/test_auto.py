@@ -8,8 +8,8 @@ import pytest
 from allstop.core import run as runs
 from allstop.core.auto import Action, read_decision
 from allstop.core.auto_views import run_plan
-from allstop.core.brakes import Tally
-from allstop.core.commands import Answer, Resume, Say
+from allstop.core.brakes import Limits, Tally
+from allstop.core.commands import Answer, Raise, Resume, Say
 from allstop.core.events import ChildClosed
 from allstop.core.moves import (
     CheckResult,
@@ -185,6 +185,28 @@ def test_a_person_may_go_on_after_a_pause():
     auto.say(Resume())
 
     assert isinstance(auto.move(), TakeTurn)
+
+
+def test_k6_a_turn_that_no_longer_fits_the_budget_is_taken_once_more_is_allowed():
+    """K6: raising the limit resumes; it is no failure of the thread."""
+    auto = Auto()
+    auto.turn()
+    auto.fail(FailureKind.OUT_OF_BUDGET, "cost $0.90 + $0.20 of $1.00")
+    assert auto.run.broke
+    assert auto.state.end is None
+    auto.say(Raise(limits=Limits()))
+
+    assert isinstance(auto.move(), TakeTurn)
+
+
+def test_k6_so_is_a_question_to_the_model_that_decides():
+    auto = modelled()
+    auto.turn()
+    auto.fail(FailureKind.OUT_OF_BUDGET, "cost $0.90 + $0.20 of $1.00")
+    assert auto.decision is None
+    auto.say(Raise(limits=Limits()))
+
+    assert auto.move().agent == "judge"
 
 
 # --- review ---

@@ -8,7 +8,7 @@ from allstop.core import guidance
 from allstop.core import guidance_prompts as prompts
 from allstop.core.auto import Action, AutoState, Decision
 from allstop.core.guidance import SIGNATURES, Answer, Guide, Stage
-from allstop.core.moves import OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
+from allstop.core.moves import BRAKED, OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
 from allstop.core.plain import one_line
 from allstop.core.prompting import prompt_of
 from allstop.core.signatures import read
@@ -63,7 +63,7 @@ def came_back(state: AutoState, result: object) -> AutoState:
     match result:
         case Surveyed():
             return by_rules_alone(replace(state, guide=guidance.surveyed(guide, result, turn)))
-        case Failed(kind=kind) if kind in OURS:
+        case Failed(kind=kind) if kind in OURS | BRAKED:
             return state
         case Failed(kind=kind, message=message) if guide.ahead[0] is Stage.RESEARCH:
             why = one_line(message, 200) or kind.value

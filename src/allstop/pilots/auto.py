@@ -35,6 +35,7 @@ from allstop.core.events import (
     ThreadOpened,
 )
 from allstop.core.moves import (
+    BRAKED,
     LIMITED,
     OURS,
     OVERGROWN,
@@ -167,7 +168,7 @@ def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
         case TurnDone():
             return _spoke(state, doing, result, at)
         case Failed() if doing.is_decision:
-            return state if result.kind in OURS else _unadvised(state, str(result.kind))
+            return state if result.kind in OURS | BRAKED else _unadvised(state, str(result.kind))
         case Failed():
             return _failed(state, doing, result, at)
         case _:
@@ -231,6 +232,8 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
 
 
 def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
+    if failed.kind is FailureKind.OUT_OF_BUDGET:  # it was not begun: a person may allow more
+        return state
     if failed.kind in OURS or failed.kind in OVERGROWN:
         return replace(state, base="" if state.spec.name else state.base)
     if failed.kind in LIMITED:
