@@ -382,6 +382,19 @@ def test_f3_a_decision_in_prose_is_found():
     assert found.action is Action.STOP
 
 
+def test_f9_work_is_reviewed_before_the_end_although_a_model_would_stop():
+    auto = modelled(name="a", target="main", review="end")
+    auto.turn(DONE)
+    auto.turn(advice(action="stop"))
+
+    assert auto.decision.action is Action.REVIEW
+    assert auto.decision.overridden is Action.STOP
+    auto.turn(DONE, changes=False)
+    assert "as a strict reviewer would" in auto.prompts[-1]
+    auto.turn(advice(action="stop"))
+    assert auto.decision.action is Action.STOP
+
+
 def test_a_word_of_a_person_is_told_once():
     auto = Auto()
     auto.turn()

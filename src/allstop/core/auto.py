@@ -289,6 +289,8 @@ def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Deci
     if decision.confidence < spec.min_confidence and decision.action is not Action.PAUSE:
         low = f"confidence {decision.confidence:g} is below {spec.min_confidence:g}"
         return _overridden(decision, Action.PAUSE, low)
+    if decision.action is Action.STOP and _wants_review(spec, history, summary, ReviewWhen.END):
+        return _overridden(decision, Action.REVIEW, "its work is reviewed before the end")
     return decision
 
 
