@@ -209,6 +209,18 @@ def test_k6_so_is_a_question_to_the_model_that_decides():
     assert auto.move().agent == "judge"
 
 
+def test_f4_words_of_a_person_free_a_paused_thread():
+    """F4: what led to the pause is not counted again after the next turn."""
+    auto = Auto()
+    for _ in range(3):
+        auto.turn(items=[("compaction", "")])
+    assert auto.decision.action is Action.PAUSE
+    auto.say(Say(text="Go on with the lexer."))
+    auto.turn("The lexer is there.")
+
+    assert auto.decision.action is Action.CONTINUE
+
+
 # --- review ---
 
 
@@ -230,6 +242,28 @@ def test_f9_a_review_that_changed_something_is_followed_by_another():
     auto.turn(DONE, changes=True)
 
     assert auto.decision.action is Action.REVIEW
+
+
+def test_f4_done_ends_it_although_the_last_turns_changed_nothing():
+    """F4: "done" stops, with the review before it; it does not pause."""
+    auto = Auto(name="a", target="main", review="end")
+    auto.turn()
+    auto.turn(changes=False)
+    auto.turn(DONE, changes=False)
+    assert auto.decision.action is Action.REVIEW
+    auto.turn(DONE, changes=False)
+
+    assert auto.decision.action is Action.STOP
+
+
+def test_f4_a_model_that_wants_one_review_after_the_other_is_paused():
+    auto = modelled(name="a", target="main")
+    for number in range(5):
+        auto.turn(DONE, changes=number == 0)
+        auto.turn(advice(action="review"), changes=False)
+
+    assert auto.decision.action is Action.PAUSE
+    assert "no progress" in auto.decision.condition
 
 
 def test_f9_a_run_without_changes_is_not_reviewed():

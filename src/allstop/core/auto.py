@@ -125,6 +125,10 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     reviews: int = 0
     reviewed: str = ""  # the footprint that a review has seen
 
+    def forgiven(self) -> History:
+        """A person has looked at it: what led to a pause is not counted again."""
+        return msgspec.structs.replace(self, footprints=(), errors=(), compactions=())
+
     def after(self, summary: TurnSummary) -> History:
         error = f"{summary.kind}: {one_line(summary.error, 200)}" if summary.error else ""
         return History(
@@ -231,7 +235,8 @@ def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
         return f"compacted {len(recent)} times within {spec.compaction_turns} turns"
     turns = max(2, spec.no_progress_turns)
     last = history.footprints[-turns:]
-    if len(last) == turns and len(set(last)) == 1 and not summary.was_review:
+    only_looked = summary.was_review and history.reviews <= MOST_REVIEWS
+    if len(last) == turns and len(set(last)) == 1 and not only_looked:
         return f"no progress: the same plan and the same work for {turns} turns"
     return ""
 
@@ -281,7 +286,7 @@ def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Deci
     if hard:
         return _overridden(decision, Action.STOP, f"hard stop: {hard}")
     soft = soft_stop(spec, history, summary)
-    if soft and decision.action in (Action.CONTINUE, Action.REVIEW):
+    if soft and not _ends(history, summary, decision):
         is_error = bool(history.errors)
         if is_error and _wants_review(spec, history, summary, ReviewWhen.ERROR):
             return _overridden(decision, Action.REVIEW, f"soft stop: {soft}")
@@ -292,6 +297,13 @@ def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Deci
     if decision.action is Action.STOP and _wants_review(spec, history, summary, ReviewWhen.END):
         return _overridden(decision, Action.REVIEW, "its work is reviewed before the end")
     return decision
+
+
+def _ends(history: History, summary: TurnSummary, decision: Decision) -> bool:
+    """Whether it has come to its end, or only has its last work looked at before that."""
+    if decision.action is Action.REVIEW:
+        return summary.said.signal is Signal.COMPLETE and history.reviewed != summary.footprint
+    return decision.action is not Action.CONTINUE
 
 
 def _overridden(decision: Decision, action: Action, condition: str) -> Decision:

@@ -87,12 +87,9 @@ class AutoPilot:
             case ChildClosed(outcome=outcome, note=note):
                 return _merged(state, outcome, note)
             case Commanded(command=(Say() | Answer()) as said):
-                done = state.done and state.merging
-                text = said.words if isinstance(said, Say) else said.text
-                return replace(state, told=(*state.told, text), paused="", done=done)
+                return _heard(state, said.words if isinstance(said, Say) else said.text)
             case Commanded(command=Resume()) | Commanded(command=Retry()):
-                history = replace(state.history, footprints=(), errors=(), compactions=())
-                return replace(state, paused="", wait_until=None, history=history)
+                return replace(state, paused="", wait_until=None, history=state.history.forgiven())
             case _:
                 return state
 
@@ -118,6 +115,13 @@ class AutoPilot:
         if guiding.is_ahead(state):
             return guiding.move(state)
         return moves.finishing(state) if state.done else moves.turn(state)
+
+
+def _heard(state: AutoState, text: str) -> AutoState:
+    """What a person says is told to the agent; it also frees a thread that was paused."""
+    done = state.done and state.merging
+    history = state.history.forgiven() if state.paused else state.history
+    return replace(state, told=(*state.told, text), paused="", done=done, history=history)
 
 
 def _begun(state: AutoState) -> AutoState:
