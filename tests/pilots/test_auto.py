@@ -108,10 +108,20 @@ def test_f4_the_same_error_three_times_pauses():
 
 def test_f4_different_errors_do_not_pause():
     auto = Auto()
-    for number in range(5):
-        auto.fail(FailureKind.NETWORK, f"error {number}")
+    for what in ("refused", "reset", "no such host", "broken pipe", "no route"):
+        auto.fail(FailureKind.NETWORK, what)
 
     assert auto.decision.action is Action.CONTINUE
+
+
+def test_f4_errors_that_differ_in_the_id_of_a_request_are_the_same():
+    auto = Auto()
+    for number in range(3):
+        auto.fail(FailureKind.NETWORK, f"stream ended, request req_01a{number}, after {number} s")
+
+    assert auto.decision.condition == (
+        "soft stop: the same error 3 times: network: stream ended, request req_01a2, after 2 s"
+    )
 
 
 def test_f4_compaction_too_often_pauses():

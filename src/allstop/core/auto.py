@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -130,7 +131,7 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(self, footprints=(), errors=(), compactions=())
 
     def after(self, summary: TurnSummary) -> History:
-        error = f"{summary.kind}: {one_line(summary.error, 200)}" if summary.error else ""
+        error = f"{summary.kind}: {_alike(summary.error)}" if summary.error else ""
         return History(
             footprints=self.footprints
             if summary.status == "failed"
@@ -140,6 +141,14 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             reviews=self.reviews + summary.was_review,
             reviewed=summary.footprint if summary.was_review else self.reviewed,
         )
+
+
+_NUMBERED = re.compile(r"[\w-]*\d[\w-]*")
+
+
+def _alike(error: str) -> str:
+    """The same for errors that differ in a number, a time or the id of a request only."""
+    return _NUMBERED.sub("#", one_line(error, 200))
 
 
 class Doing(Struct, frozen=True, gc=False, kw_only=True):
@@ -229,7 +238,8 @@ def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
     """A sign that it goes nowhere."""
     errors = history.errors[-spec.repeated_errors :]
     if len(errors) == spec.repeated_errors and len(set(errors)) == 1:
-        return f"the same error {spec.repeated_errors} times: {errors[-1]}"
+        last_error = f"{summary.kind}: {one_line(summary.error, 200)}"
+        return f"the same error {spec.repeated_errors} times: {last_error}"
     recent = [turn for turn in history.compactions if turn > summary.turn - spec.compaction_turns]
     if len(recent) >= spec.max_compactions:
         return f"compacted {len(recent)} times within {spec.compaction_turns} turns"
