@@ -10,12 +10,14 @@ from allstop.core.auto import Action, read_decision
 from allstop.core.auto_views import run_plan
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Answer, Raise, Resume, Say
-from allstop.core.events import ChildClosed
+from allstop.core.events import ChildClosed, Noted
 from allstop.core.moves import (
     CheckResult,
     ChecksDone,
+    Failed,
     FailureKind,
     Finish,
+    Item,
     Outcome,
     RunChecks,
     Spawn,
@@ -162,13 +164,37 @@ def test_k13_a_limit_is_waited_for():
     auto = Auto()
     reset = auto.now + timedelta(hours=2)
     auto.begin()
-    from allstop.core.moves import Failed
-
     auto.ended(Failed(kind=FailureKind.USAGE_LIMITED, retry_at=reset))
 
     assert isinstance(auto.move(), TakeTurn)
     assert auto.now == reset
     assert auto.decision is None
+
+
+def test_k13_an_agent_that_stays_overloaded_and_says_no_time_pauses_it():
+    """After half an hour a person is asked, with a receipt, rather than never."""
+    auto = Auto()
+    began_at = auto.now
+    for _ in range(11):
+        auto.fail(FailureKind.OVERLOADED, "HTTP 529")
+
+    assert auto.now - began_at > timedelta(minutes=30)
+    assert auto.decision.action is Action.PAUSE
+    reason = "codex is still overloaded: HTTP 529"
+    assert auto.move() == Wait(reason=reason, for_person=True)
+    auto.say(Resume())
+    auto.fail(FailureKind.OVERLOADED, "HTTP 529")
+    assert isinstance(auto.move(), TakeTurn)
+
+
+def test_f4_what_nobody_answered_is_a_hard_stop_although_the_turn_met_a_limit():
+    auto = Auto()
+    auto.begin()
+    item = Item(kind="unanswered", text="rm -rf build")
+    auto.fold(Noted(at=auto.now, id=auto.run.open_move.id, items=(item,)))
+    auto.ended(Failed(kind=FailureKind.OVERLOADED))
+
+    assert auto.decision.condition == "hard stop: nobody answered in time: rm -rf build"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, ChecksDone, FailureKind, Gate, Outcome, Usage
+from allstop.core.moves import LIMITED, Change, ChecksDone, FailureKind, Gate, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff
@@ -62,6 +62,9 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 MOST_REVIEWS = 3
 """Of one run: an agent always finds something."""
 
+
+MOST_WAITS = 10
+"""In a row, for an agent that doesn't say when it is back; they take half an hour."""
 
 GATE = "the gate"
 """Who decides that it goes on although it said that it is done."""
@@ -234,6 +237,11 @@ RECOVERABLE = frozenset(
 )
 
 
+def may_wait(waits: int, announced: datetime | None) -> bool:
+    """Whether a limit is simply waited for: it has an end, or it has not lasted for long."""
+    return announced is not None or waits < MOST_WAITS
+
+
 def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
     """A sign that it goes nowhere."""
     errors = history.errors[-spec.repeated_errors :]
@@ -264,6 +272,9 @@ def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision
             reason = "it says that it is done; first it looks at its own work"
             return Decision(turn=turn, action=Action.REVIEW, reason=reason)
         return Decision(turn=turn, action=Action.STOP, reason="it says that it is done")
+    if summary.kind in LIMITED:
+        reason = f"{spec.agent} is still {summary.kind}: {one_line(summary.error, 200)}"
+        return Decision(turn=turn, action=Action.PAUSE, reason=reason)
     if summary.status == "failed":
         reason = f"the turn failed ({summary.kind}); it is tried again"
         return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.7)

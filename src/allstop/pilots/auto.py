@@ -21,6 +21,7 @@ from allstop.core.auto import (
     after_gate,
     by_rules,
     gated,
+    may_wait,
     read_decision,
 )
 from allstop.core.commands import Answer, Resume, Retry, Say
@@ -89,7 +90,8 @@ class AutoPilot:
             case Commanded(command=(Say() | Answer()) as said):
                 return _heard(state, said.words if isinstance(said, Say) else said.text)
             case Commanded(command=Resume()) | Commanded(command=Retry()):
-                return replace(state, paused="", wait_until=None, history=state.history.forgiven())
+                history = state.history.forgiven()
+                return replace(state, paused="", wait_until=None, history=history, limits=0)
             case _:
                 return state
 
@@ -121,7 +123,8 @@ def _heard(state: AutoState, text: str) -> AutoState:
     """What a person says is told to the agent; it also frees a thread that was paused."""
     done = state.done and state.merging
     history = state.history.forgiven() if state.paused else state.history
-    return replace(state, told=(*state.told, text), paused="", done=done, history=history)
+    told = (*state.told, text)
+    return replace(state, told=told, paused="", done=done, history=history, limits=0)
 
 
 def _begun(state: AutoState) -> AutoState:
@@ -240,7 +243,7 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
         return state
     if failed.kind in OURS or failed.kind in OVERGROWN:
         return replace(state, base="" if state.spec.name else state.base)
-    if failed.kind in LIMITED:
+    if failed.kind in LIMITED and not doing.unanswered and may_wait(state.limits, failed.retry_at):
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
         return replace(state, limits=state.limits + 1, wait_until=until, waits_for=waits)
