@@ -319,6 +319,24 @@ def test_a_mistake_is_told_with_its_line_and_what_to_do(world, text, shown):
     assert world.project(text).problems() == [shown]
 
 
+def test_k14_a_network_that_nothing_can_hold_is_refused_rather_than_opened(world):
+    """K14: model-only needs a gateway; without it, it would be the whole network."""
+    said = "there is no gateway to the models yet, so nothing could hold it"
+
+    assert world.project("[sandbox]\nnetwork = 'model-only'").problems() == [
+        f'allstop.toml:2: sandbox.network: {said} ("none" or "full")'
+    ]
+
+
+def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
+    world.user("sandbox.network = 'none'").project("sandbox.network = 'model-only'")
+
+    loaded = world.load()
+
+    assert loaded.settings.sandbox.network == "none"
+    assert [each.key for each in loaded.untrusted] == ["sandbox.network"]
+
+
 def test_all_mistakes_are_told_at_once_file_by_file_from_top_to_bottom(world):
     world.user("[room]\nwindow = 'x'\n")
     world.project("[loop]\nagent = 'a'\nmod = 'semi'\n[agents.b]\n[merge]\nenabled = 'yes'\n")

@@ -22,7 +22,7 @@ def box(house: House) -> Box:
     return Box(
         home="",
         read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
-        network=Network.NONE if settings.sandbox.network is NetworkSetting.NONE else Network.FULL,
+        network=Network.FULL if settings.sandbox.network is NetworkSetting.FULL else Network.NONE,
         caps=Caps(
             processes=limits.processes or Caps().processes,
             memory_mb=limits.memory_mb,

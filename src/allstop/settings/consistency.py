@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from allstop.settings.keys import Document, KeyPath, table_at, value_at
 from allstop.settings.kinds import choices, shown
-from allstop.settings.model import Driver, Room, TargetKind
+from allstop.settings.model import Driver, Network, Room, TargetKind
 from allstop.settings.problems import Fault, did_you_mean
 
 RESERVED_NAMES = frozenset({"router", "you", "all", "system"})
@@ -19,6 +19,16 @@ def disagreements(document: Document) -> Iterator[Fault]:
     """Of a document whose single values are all right."""
     for rule in _RULES:
         yield from rule(document)
+
+
+def unavailable(document: Document) -> Iterator[Fault]:
+    """What has a name already, and is not there yet."""
+    if value_at(document, ("sandbox", "network")) == Network.MODEL_ONLY:
+        yield Fault(
+            path=("sandbox", "network"),
+            message="there is no gateway to the models yet, so nothing could hold it",
+            hint='"none" or "full"',
+        )
 
 
 def _agents(document: Document) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, convert, to_builtins
 
-from allstop.settings.consistency import disagreements
+from allstop.settings.consistency import disagreements, unavailable
 from allstop.settings.environment import Environment
 from allstop.settings.flags import flags_layer
 from allstop.settings.keys import Document, dotted, table_at
@@ -64,11 +64,11 @@ def load(
     if problems := _in_order(_problems(layers.all())):
         raise SettingsError(problems)
     if repository is None:
-        return _loaded(layers.all(), ())
+        return _loaded(_there(layers.all()), ())
     asked = sensitive_part(layers.project.document)
     kept = _kept(environment, repository, layers)
     in_force = (layers.user, kept.layer, layers.variables, layers.flags)
-    return _loaded(in_force, kept.untrusted, asked)
+    return _loaded(_there(in_force), kept.untrusted, asked)
 
 
 def _layers(
@@ -104,6 +104,15 @@ def _problems(layers: tuple[Layer, ...]) -> Iterator[Problem]:
     for fault in disagreements(merged(layer.document for layer in layers)):
         if fault.path[:2] not in faulty:
             yield locate(fault, origin_of(layers, fault.path))
+
+
+def _there(in_force: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The same, unless they want what is named and does not exist: nothing else may take its place."""
+    document = merged(layer.document for layer in in_force)
+    faults = unavailable(document)
+    if problems := _in_order(locate(each, origin_of(in_force, each.path)) for each in faults):
+        raise SettingsError(problems)
+    return in_force
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:

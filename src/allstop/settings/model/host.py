@@ -61,7 +61,10 @@ class Sandbox(Table, frozen=True, kw_only=True):
         tuple[Text, ...], Meta(description="Further paths shown read-only in the sandbox.")
     ] = ()
     network: Annotated[
-        Network, Meta(description="What agents and checks can reach from the sandbox.")
+        Network,
+        Meta(
+            description="What agents and checks can reach from the sandbox; model-only is refused: not yet."
+        ),
     ] = Network.FULL
 
 
