@@ -76,6 +76,19 @@ def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person)
     assert person.git("for-each-ref", "refs/allstop") == ""
 
 
+def test_k14_the_doctor_leaves_the_work_of_a_task_called_doctor_alone(person):
+    person.agent("echo half >half.txt; exit 7", settings=NO_SUCH_PROGRAM)
+    person.allstop("add", "--id", "doctor", "a task of that name")
+    person.allstop("run", code=1)
+    half = person.repository / ".allstop" / "workspaces" / "doctor" / "tree" / "half.txt"
+    before = person.git("for-each-ref", "refs/allstop")
+
+    person.allstop("doctor")
+
+    assert half.read_text() == "half\n"
+    assert person.git("for-each-ref", "refs/allstop") == before
+
+
 def test_k3_who_stopped_everything_is_on_record_also_where_the_file_was_seen_first(person):
     person.agent("sleep 60")
     process = person.start("run", "sleep")

@@ -269,18 +269,19 @@ async def try_checks(house: House) -> list[CheckResult]:
     """Each verification command on the target branch as it is, in the box."""
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     places = await work.workspaces(house, launcher)
-    opened = await places.open("doctor", work.target(house), "doctor")
+    name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
+    opened = await places.open(name, work.target(house), "doctor")
     if isinstance(opened, Failed):
         raise AllstopError(opened.message)
     try:
-        place = places.place("doctor")
+        place = places.place(name)
         boxed = BoxedChecks(launcher, trusted=house.is_trusted)
         results = [await _try_check(boxed, check, place) for check in checks(house.settings)]
         return [house.secrets.scrubbed_in(result) for result in results]
     finally:
-        places.discard("doctor")
+        places.discard(name)
         with anyio.CancelScope(shield=True):
-            await forget(house, places, launcher, "doctor")
+            await forget(house, places, launcher, name)
 
 
 async def _try_check(boxed: BoxedChecks, check: Check, place: Box) -> CheckResult:
