@@ -239,6 +239,22 @@ def test_stop_with_nothing_running_is_no_error(person):
     assert "Nothing was held" in person.allstop("resume")
 
 
+def test_k2_nothing_is_tried_either_while_a_stop_holds(person):
+    """K2: a trial is a turn, and the doctor's checks are checks."""
+    person.agent("echo ready", settings='[verification]\ncommands = ["touch /tmp/x"]\n')
+    person.allstop("stop")
+
+    assert "Allstop is in force" in person.refuses("agents", "test", "mine")
+    said = person.allstop("doctor")
+
+    assert "○ allstop        in force: nothing starts, checks neither" in said
+    assert "check " not in said
+    assert said.endswith("Ready once the stop is lifted.\n")
+    person.allstop("resume")
+    assert "answered" in person.allstop("agents", "test", "mine")
+    assert "✓ check " in person.allstop("doctor")
+
+
 def test_sigterm_ends_it_in_order(person, slow, mark):
     slow.terminate()
 

@@ -23,7 +23,7 @@ from allstop.app import coders, coders_acp, coders_claude, crew, models, work
 from allstop.app.boxes import own_box
 from allstop.app.cleaning import forget
 from allstop.app.gating import checks
-from allstop.app.looking import helm_of
+from allstop.app.speaking import is_stopped, refuse_if_stopped
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
 from allstop.core.ids import RunId
@@ -114,6 +114,7 @@ def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
 async def try_agent(house: House, name: str, text: str) -> Tried:
     """One turn in an empty box."""
     chosen = crew.known(house, name)
+    await refuse_if_stopped(house)
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     agent = crew.make(house, launcher, chosen)
     began = anyio.current_time()
@@ -191,13 +192,15 @@ def _repository(house: House) -> Finding:
 
 
 async def _store(house: House) -> list[Finding]:
-    """Only where it can't be used: that there is none yet is nothing to tell."""
+    """Only where it can't be used, or holds: that there is none yet is nothing to tell."""
     try:
-        if house.has_store:
-            await helm_of(house)
+        stopped = await is_stopped(house)
     except AllstopError as error:
         return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
-    return []
+    if not stopped:
+        return []
+    found, hint = "in force: nothing starts, checks neither", "`allstop resume` lifts it"
+    return [Finding(name="allstop", ok=False, found=found, hint=hint, needed=False)]
 
 
 def _sandbox(house: House, launcher: Launcher) -> Finding:
@@ -266,7 +269,12 @@ def _agents(house: House) -> list[Finding]:
 
 
 async def try_checks(house: House) -> list[CheckResult]:
-    """Each verification command on the target branch as it is, in the box."""
+    """Each verification command on the target branch as it is, in the box.
+
+    Raises:
+        AllstopError: an Allstop is in force.
+    """
+    await refuse_if_stopped(house)
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     places = await work.workspaces(house, launcher)
     name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too

@@ -54,9 +54,13 @@ async def named_in(house: House, name: str) -> tuple[str, str]:
 
 async def refuse_if_stopped(house: House) -> None:
     """Raises AllstopError while an Allstop for everything is in force."""
-    stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
-    if stopped or (house.folder / "STOP").exists():
+    if await is_stopped(house):
         raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+
+
+async def is_stopped(house: House) -> bool:
+    stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
+    return stopped or (house.folder / "STOP").exists()
 
 
 def leave_for(ask: Ask, *, session: bool = False) -> Permit:

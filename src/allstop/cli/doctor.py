@@ -39,8 +39,9 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
     if not as_json:
         for finding in findings:
             _print(finding)
+    stopped = any(finding.name == "allstop" for finding in findings)
     checks: list[CheckResult] = []
-    if not quick and not missing and house.root and house.settings.verification.commands:
+    if not (quick or missing or stopped) and house.root and house.settings.verification.commands:
         checks = await try_checks(house)
     if as_json:
         print_json({"ok": not missing, "findings": findings, "checks": checks})
@@ -54,6 +55,8 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
 def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: bool) -> str:
     if missing:
         return "Something needed is missing."
+    if any(each.name == "allstop" for each in findings):
+        return "Ready once the stop is lifted."
     lacking = [each.name for each in findings if each.name in FOR_TASKS and not each.ok]
     if lacking:
         return f"Not ready for tasks yet: see {' and '.join(lacking)}."
