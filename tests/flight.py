@@ -29,6 +29,7 @@ class Flight:
         self.now = NOW
         opened = Opened(at=NOW, kind=pilot.kind, spec=spec, **options)
         self.state = runs.begin(pilot, opened)
+        self.events = [opened]
 
     def wait(self, seconds):
         self.now += timedelta(seconds=seconds)
@@ -71,6 +72,7 @@ class Flight:
         return self.next()
 
     def _write(self, event):
+        self.events.append(event)
         self.state = runs.evolve(self._pilot, self.state, event)
 
 

@@ -244,9 +244,23 @@ def test_b19_abort_ends_an_attempt_and_holds_the_task(person, mark):
     assert (workspace(person) / "half.txt").exists()
     said = person.allstop("run", code=3)
     assert "starts" not in said
-    person.program("my-agent", "#!/bin/sh\necho x >x; echo '<promise>COMPLETE</promise>'\n")
+
+
+def test_b8_what_an_aborted_attempt_left_is_stashed_and_not_merged(person, mark):
+    """B8: ended by a person: changes stashed, and the next attempt is told of them."""
+    person.agent(f"echo half >half.txt; sleep {mark}")
+    process = person.start("run", "do it")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
+    person.allstop("abort", "T1")
+    assert process.wait(10) == 3
+
+    person.agent("cat >prompt.txt; git stash list >stashes.txt; echo '<promise>COMPLETE</promise>'")
     person.allstop("run", "T1")
+
     assert person.merged() == ["T1"]
+    assert not (person.repository / "half.txt").exists()
+    assert "stash" in (person.repository / "stashes.txt").read_text()
+    assert "in `git stash`" in (person.repository / "prompt.txt").read_text()
 
 
 def test_a_task_that_asks_is_not_answered_by_other_words(person):

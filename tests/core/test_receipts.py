@@ -6,6 +6,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
+from allstop.core.commands import Assign
 from allstop.core.events import Closed, MoveEnded, MoveStarted, Opened
 from allstop.core.moves import (
     Change,
@@ -21,6 +22,8 @@ from allstop.core.moves import (
 )
 from allstop.core.prompting import Prompt
 from allstop.core.receipts import differences, receipts
+from allstop.pilots.board import BoardPilot
+from flight import BoardFlight
 from histories import NOW, histories
 from scenarios import SCENARIOS
 
@@ -188,3 +191,18 @@ def test_q20_a_record_from_before_work_was_stashed_decides_as_it_did():
         assert differences(SCENARIOS["task"].pilot, [*record, event]) == []
     elsewhere = replace(reopened, move=replace(reopened.move, target="other"))
     assert len(differences(SCENARIOS["task"].pilot, [*record, elsewhere])) == 1
+
+
+def test_q20_a_board_from_before_an_aborted_attempt_was_stashed_decides_as_it_did():
+    flight = BoardFlight()
+    flight.add("a")
+    flight.ends("a.1", Outcome.ABORTED)
+    flight.tell(Assign(task="a"))
+    spawn = flight.spawned[-1]
+
+    then = replace(spawn, spec={k: v for k, v in spawn.spec.items() if k != "stash"})
+    otherwise = replace(then, spec={**then.spec, "goal": "another"})
+    events = flight.events[:-2]
+    for move, count in ((spawn, 0), (then, 0), (otherwise, 1)):
+        record = [*events, MoveStarted(at=NOW, id=2, move=move)]
+        assert len(differences(BoardPilot(), record)) == count

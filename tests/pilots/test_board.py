@@ -311,6 +311,19 @@ def test_b8_how_an_attempt_ended_is_where_its_task_is(outcome, status):
     assert board.next() == Wait(reason="nothing to do", for_person=True)
 
 
+def test_b8_the_attempt_after_one_that_a_person_ended_puts_aside_what_was_left():
+    board = BoardFlight(slots=1)
+    board.add("a")
+    assert "stash" not in board.spec_of("a.1")
+    board.ends("a.1", Outcome.ABORTED)
+
+    assert board.tell(Assign(task="a")) == ["a.2"]
+    assert board.spec_of("a.2")["stash"] is True
+    board.ends("a.2", Outcome.TIMED_OUT)
+    board.tell(Retry(task="a"))
+    assert "stash" not in board.spec_of("a.3")
+
+
 def test_b8_a_crash_of_the_agent_puts_its_task_back_with_a_further_retry():
     board = BoardFlight(slots=1)
     board.add("a", "b")

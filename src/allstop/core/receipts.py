@@ -14,10 +14,23 @@ from allstop.core import brakes, run
 from allstop.core.brakes import Tally
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId
-from allstop.core.moves import Failed, Finish, Move, OpenWorkspace, Result, Wait, Work, on_record
+from allstop.core.moves import (
+    Failed,
+    Finish,
+    Move,
+    OpenWorkspace,
+    Result,
+    Spawn,
+    Wait,
+    Work,
+    on_record,
+)
 from allstop.core.run import Pilot, RunState
 
 S = TypeVar("S")
+
+LATER = frozenset({"stash"})
+"""What older versions did not tell the runs they started."""
 
 
 class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -102,5 +115,8 @@ def _as_then(again: Move, recorded: Work | Finish) -> Move:
             return replace(again, facts={})
         case OpenWorkspace(), OpenWorkspace(stash=False):
             return replace(again, stash=False)
+        case Spawn(), Spawn():
+            spec = {k: v for k, v in again.spec.items() if k not in LATER or k in recorded.spec}
+            return replace(again, spec=spec)
         case _:
             return again

@@ -55,6 +55,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     backoff: Backoff = Backoff()
     onto: str = ""  # a commit of the target that the work did not fit
     news: str = ""  # what the first prompt adds to the goal
+    stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
 
 

@@ -160,6 +160,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         backoff=spec.backoff,
         onto=task.onto,
         news=task.news,
+        stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"

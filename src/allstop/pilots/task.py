@@ -69,7 +69,8 @@ class TaskPilot:
 
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)
-        return TaskState(spec=task, roster=Roster(agents=task.agents), news=task.news)
+        roster = Roster(agents=task.agents)
+        return TaskState(spec=task, roster=roster, news=task.news, stash=task.stash)
 
     def evolve(  # noqa: C901 - one case for each kind of event
         self, state: TaskState, event: Event
