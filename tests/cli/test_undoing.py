@@ -58,6 +58,23 @@ def test_b18_what_was_rolled_back_can_be_done_again(merged):
     assert person.git("status", "--short") == ""
 
 
+def test_b18_the_same_work_can_be_done_again_after_a_rollback(person):
+    """B18, B19: what is said to be done is on the target, although git has seen its commits."""
+    person.agent("echo x >x.txt; echo '<promise>COMPLETE</promise>'")
+    person.commit()
+    person.allstop("run", "add x")
+    person.allstop("rollback", "T1")
+    assert not (person.repository / "x.txt").exists()
+
+    person.allstop("retry", "T1")
+    person.allstop("run")
+
+    assert person.task("T1")["merged"] == person.git("rev-parse", "main")
+    assert (person.repository / "x.txt").read_text() == "x\n"
+    person.allstop("rollback", "T1")
+    assert not (person.repository / "x.txt").exists()
+
+
 def test_b18_a_rollback_that_does_not_fit_changes_nothing(merged):
     """B18: others have built on it."""
     person = merged

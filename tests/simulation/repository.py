@@ -30,6 +30,8 @@ class Repository:
         self._branches = {}
         self._tips = {}  # of targets
         self._within = {BASE: {}}  # what each commit of a target has of each workspace
+        self._history = {BASE: {}}  # and what it ever had: git merges none of that again
+        self._begins = Counter()  # with which of its commits a workspace's work begins
         self._made = {}  # merges and reverts: by whom, and of which workspace
         self._landed = set()
         self.calm = False
@@ -47,7 +49,9 @@ class Repository:
         await self._takes(3)
         if self._happens(0.05):
             return Failed(kind=FailureKind.CRASHED, message="git was killed")
-        self._commits.setdefault(workspace, 0)
+        number = self._commits.setdefault(workspace, 0)
+        if number and self._history[self._tips.get(target, BASE)].get(workspace) == number:
+            self._begins[workspace] = number  # all of it was merged: it goes on from the tip
         conflicts = ("same.txt",) if onto and self._happens(0.7) else ()
         return WorkspaceOpen(base=BASE, conflicts=conflicts, stashed=stash and self._happens(0.5))
 
@@ -61,7 +65,7 @@ class Repository:
         await self._takes(1)
         self._commits[workspace] += self._chance.random() < 0.8
         number = self._commits[workspace]
-        return Change(head=f"c{number}", commits=number, files=number)
+        return Change(head=f"c{number}", commits=number, files=number - self._begins[workspace])
 
     async def candidate(self, workspace, label, *, commit="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
@@ -95,9 +99,11 @@ class Repository:
         if self._happens(0.05):
             return Failed(kind=FailureKind.CRASHED, message="git was killed")
         tip, number = self._tips.get(target, BASE), self._commits[workspace]
-        within = self._within[tip]
-        if within.get(workspace) == number:
+        within, known = self._within[tip], self._history[tip].get(workspace, 0)
+        if known == number:
             return Integrated(tip=tip, commit=tip, tree=self._tree(tip))
+        begins = known > self._begins[workspace]
+        rule(not begins or workspace in within, "work that was taken out begins anew", workspace)
         return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
 
     async def revert(self, commit, target, message):
@@ -111,6 +117,7 @@ class Repository:
     def _make(self, tip, within, how):
         commit = f"m{len(self._made) + 1}"
         self._within[commit] = within
+        self._history[commit] = {**self._history[tip], **within}
         self._made[commit] = how
         return Integrated(tip=tip, commit=commit, tree=self._tree(commit))
 
@@ -143,6 +150,7 @@ class Repository:
         tip = self._tips.get(target, BASE)
         commit = f"u{len(self._within)}"
         self._within[commit] = {**self._within[tip], "somebody": len(self._within)}
+        self._history[commit] = self._history[tip]
         self._tips[target] = commit
 
     def has(self, target, workspace):

@@ -50,7 +50,8 @@ class Workspaces(Protocol):
         stash: bool = False,
         given: str = "",
     ) -> WorkspaceOpen | Failed:
-        """Make it from the tip of `target`; one that exists is taken up as it is.
+        """Make it from the tip of `target`; one that exists is taken up as it is, and one whose
+        work is in the target's history already goes on from the tip.
 
         `onto` is a commit of the target that is merged into it; conflicts are left in the files.
         With `stash`, what was left uncommitted is put aside first. `given` is a commit of a person

@@ -371,3 +371,68 @@ def test_a_git_that_is_too_old_is_told():
         need_merge_tree((2, 37))
 
     assert caught.value.hint == "install git 2.38 or newer"
+
+
+REVERTED = {
+    "by us": "rollback",
+    "by hand": "git revert --no-edit -m 1 HEAD",
+}
+
+
+async def taken_out(desk, made, how):
+    if how == "rollback":
+        await desk.landed(await desk.workspaces.revert(made.commit, "main", "Take it back"))
+    else:
+        git(desk.root, *how.split()[1:])
+
+
+@pytest.mark.parametrize("how", REVERTED)
+async def test_b18_work_that_was_taken_out_is_not_taken_for_merged(desk, how):
+    """B18: its commits are in the branch's history, what they did is not."""
+    await desk.worked("echo x >x")
+    await desk.landed(first := await desk.integrated())
+    await taken_out(desk, first, REVERTED[how])
+    commit(desk.root, b_txt="b\n")
+
+    made = await desk.integrated()
+    await desk.landed(made)
+
+    assert made.commit != made.tip
+    assert git(desk.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "b.txt", "x"]
+    again = await desk.integrated()
+    assert again.commit == again.tip, "now it is there"
+
+
+async def test_b18_work_that_goes_on_after_it_was_taken_out_lands_whole(desk):
+    await desk.worked("echo x >x")
+    await desk.landed(first := await desk.integrated())
+    await taken_out(desk, first, "rollback")
+    await desk.agent("echo y >y")
+    await desk.kept()
+
+    await desk.landed(await desk.integrated())
+
+    assert git(desk.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "x", "y"]
+
+
+async def test_b18_a_workspace_begins_anew_from_the_tip_after_a_rollback(desk):
+    await desk.worked("echo x >x")
+    await desk.landed(first := await desk.integrated())
+    await taken_out(desk, first, "rollback")
+
+    opened = await desk.opened()
+
+    assert opened.base == git(desk.root, "rev-parse", "main")
+    assert opened.conflicts == ()
+    assert (await desk.agent("ls"))[1].split() == ["a.txt"]
+    assert (await desk.kept()).files == 0
+
+
+async def test_b17_work_that_a_person_merged_is_merged(desk):
+    change = await desk.worked("echo x >x")
+    git(desk.root, "merge", "-q", "--no-ff", "--no-edit", change.head)
+    commit(desk.root, x="more\n")
+
+    made = await desk.integrated()
+
+    assert made.commit == made.tip == git(desk.root, "rev-parse", "main")

@@ -7,7 +7,14 @@ import re
 from typing import NamedTuple
 
 from allstop.adapters.git.changes import make_commit
-from allstop.adapters.git.names import branch_ref, folder_name, merge_ref, revert_ref, tip_ref
+from allstop.adapters.git.names import (
+    base_ref,
+    branch_ref,
+    folder_name,
+    merge_ref,
+    revert_ref,
+    tip_ref,
+)
 from allstop.adapters.git.repository import (
     GitError,
     Repository,
@@ -40,8 +47,9 @@ async def integrate(
     if ref is None:
         raise GitError(f"there is no branch {target!r} to merge into")
     kept = tip_ref(workspace)
-    tip, tree, work, its_tree, *before = await repository.named(
+    tip, tree, work, its_tree, base, *before = await repository.named(
         *(f"{ref}^{{commit}}", f"{ref}^{{tree}}", f"{kept}^{{commit}}", f"{kept}^{{tree}}"),
+        base_ref(workspace),
         *(f"{kept}~{steps}" for steps in range(1, NEAR + 1)),
     )
     if tip is None:
@@ -51,7 +59,8 @@ async def integrate(
     if tip in before and its_tree is not None:
         merged = Merged(its_tree, ())  # it follows the tip: there is nothing to merge it with
     else:
-        merged = await merge_trees(repository, tip, work)
+        theirs = await _to_merge(repository, base, tip, work)
+        merged = await merge_trees(repository, tip, theirs)
     if merged.conflicts:
         return _conflict(merged, target, tip)
     if merged.tree == tree and tip not in before and await repository.is_ancestor(work, tip):
@@ -92,6 +101,36 @@ async def revert(
     return Integrated(tip=tip, commit=made, tree=merged.tree)
 
 
+async def _to_merge(repository: Repository, base: str | None, tip: str, work: str) -> str:
+    """The work; all of it as one step from its base, where what the tip has of it was taken out.
+
+    Git takes the work's commits for merged as long as they are in the tip's history, whatever
+    became of their changes since.
+    """
+    shared = (await repository.run("merge-base", tip, work)).out.decode().strip()
+    if base is None or shared in ("", base) or not await repository.is_ancestor(base, shared):
+        return work
+    if await _without(repository, tip, base, shared) != await _tree_of(repository, tip):
+        return work
+    return await make_commit(repository, await _tree_of(repository, work), (base,), "Work")
+
+
+async def _without(repository: Repository, tip: str, before: str, after: str) -> str:
+    """The tip's tree without what was changed between two commits of its; "" with conflicts.
+
+    The opposite of a change is the merge of the tree before it, seen as a step after it.
+    """
+    undone = await make_commit(repository, await _tree_of(repository, before), (after,), "Before")
+    merged = await merge_trees(repository, tip, undone)
+    return "" if merged.conflicts else merged.tree
+
+
+async def _tree_of(repository: Repository, commit: str) -> str:
+    (tree,) = await repository.named(f"{commit}^{{tree}}")
+    assert tree is not None, "a commit has a tree"
+    return tree
+
+
 async def merge_trees(repository: Repository, ours: str, theirs: str) -> Merged:
     """
     Raises:
@@ -117,9 +156,7 @@ def with_trailer(message: str, trailer: str) -> str:
 
 
 async def _nothing_left(repository: Repository, tip: str) -> Integrated:
-    (tree,) = await repository.named(f"{tip}^{{tree}}")
-    assert tree is not None, "a commit has a tree"
-    return Integrated(tip=tip, commit=tip, tree=tree)
+    return Integrated(tip=tip, commit=tip, tree=await _tree_of(repository, tip))
 
 
 def _conflict(merged: Merged, target: str, tip: str) -> Failed:

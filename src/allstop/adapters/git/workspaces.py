@@ -123,6 +123,7 @@ class GitWorkspaces:
             tree = self._tree(workspace)
             meta = tree.meta()
             if meta is not None:
+                brought = brought or await self._tip_beyond(workspace, target, meta)
                 return await self._resuming.take_up(
                     tree, meta, workspace, label, onto=brought, stash=stash
                 )
@@ -257,6 +258,20 @@ class GitWorkspaces:
         if commit is None:
             raise GitError(f"there is no commit {onto!r} to bring in")
         return commit
+
+    async def _tip_beyond(self, workspace: str, target: str, meta: Meta) -> str:
+        """The target's tip, where it has all of the work in its history already; else "".
+
+        Git merges no commit twice: where the work was taken out again, none that goes on from it
+        could land whole.
+        """
+        ref = branch_ref(target)
+        if ref is None:
+            return ""
+        tip, work = await self._repository.named(f"{ref}^{{commit}}", tip_ref(workspace))
+        if tip is None or work is None or work == meta.base:
+            return ""
+        return tip if await self._repository.is_ancestor(work, tip) else ""
 
     async def _open_first(
         self, tree: Tree, workspace: str, target: str, label: str
