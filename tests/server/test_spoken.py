@@ -47,3 +47,12 @@ def test_of_very_much_only_the_end_is_kept():
         2,
         LONGEST + 2,
     )
+
+
+def test_u3_of_what_an_agent_does_now_only_the_latest_is_kept():
+    status = Source(RUN, "status", "")
+    spoken = Spoken(lambda: 0)
+    spoken.add(status, "Bash ls")
+
+    assert spans([spoken.add(status, "Edit a.py")]) == [("status", 7, 16, "Edit a.py")]
+    assert spans(spoken.of(RUN)) == [("status", 7, 16, "Edit a.py")]

@@ -15,7 +15,7 @@ from allstop.ports import Live, Placed
 from allstop.server.changes import COUNT_S, Changes
 from allstop.server.frames import Frame, Place, fleeting, frame, of_record
 from allstop.server.ring import Ring
-from allstop.server.spoken import Source, Spoken
+from allstop.server.spoken import Source, Spoken, joined
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
@@ -62,7 +62,7 @@ class Hub:
             self._stirred.set()
             return
         key = Source(run, live.kind, call)
-        self._live[key] = (self._live.get(key, "") + live.text)[-LONGEST_LIVE:]
+        self._live[key] = joined(key, self._live.get(key, ""), live.text)[-LONGEST_LIVE:]
         self._stirred.set()
 
     def close(self) -> None:

@@ -13,6 +13,9 @@ LONGEST = 20_000
 
 MOST = 1000
 
+MOMENTARY = frozenset({"status", "retry"})
+"""Kinds that say what happens now: each takes the place of the one before it."""
+
 
 class Source(NamedTuple):
     """A run, the kind of its words, in a room their call."""
@@ -37,7 +40,7 @@ class Spoken:
         before = self._said.get(source)
         start = before.end if before else self._now_us()
         piece = _piece(source, text, start)
-        whole = ((before.text if before else "") + text)[-LONGEST:]
+        whole = joined(source, before.text if before else "", text)[-LONGEST:]
         self._said[source] = _piece(source, whole, piece.end - len(whole))
         return piece
 
@@ -48,6 +51,10 @@ class Spoken:
 
     def of(self, run: RunId) -> list[LiveText]:
         return [said for source, said in self._said.items() if source.run == run]
+
+
+def joined(source: Source, before: str, text: str) -> str:
+    return text if source.kind in MOMENTARY else before + text
 
 
 def _piece(source: Source, text: str, start: int) -> LiveText:

@@ -2,8 +2,6 @@
 
 import { get, part } from '../lib/api'
 import { join, type Bus } from '../lib/bus'
-import { readChecks, withCheck, type CheckLine } from '../lib/gate'
-import { ending, heard, recalled, type Flow } from '../lib/flowing'
 import { gather, type News } from '../lib/news'
 import { logOf } from '../lib/records'
 import type { Role, Stand } from '../lib/picking'
@@ -14,11 +12,10 @@ import type { StreamState } from '../lib/stream'
 import type { AutoView, BoardPage, Health, HoldView, Inbox, LiveList, LiveText } from '../lib/wire'
 import type { LogLine, RecordList, RoomEvent, RoomList, RoomSummary } from '../lib/wire'
 import type { RunDetail, RunList, RunView, TaskView, Waiting } from '../lib/wire'
+import { Live } from './live.svelte'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
-/** Letters kept of what an agent is just saying. */
-const LIVE_LETTERS = 20_000
 /** How often, at most, the board is asked where it stands. */
 const BOARD_EVERY_MS = 400
 /** How many of the board's events a fresh page shows. */
@@ -48,34 +45,6 @@ export class Log {
     const known = new Set(lines.map(({ run, seq }) => `${run} ${seq}`))
     this.lines = new Ring(LOG_LINES)
     this.add([...history.filter(({ run, seq }) => !known.has(`${run} ${seq}`)), ...lines])
-  }
-}
-
-/** What is in flight in one run: words as they come, and the gate. */
-export class Live {
-  gate = $state.raw<CheckLine[]>([])
-  #flows = $state.raw<Readonly<Record<string, Flow>>>({})
-  text = $derived(this.#flows.text?.text ?? '')
-  output = $derived(this.#flows.output?.text ?? '')
-
-  say(piece: LiveText, join = heard): void {
-    if (piece.kind === 'check')
-      for (const check of readChecks(piece.text)) this.gate = withCheck(this.gate, check)
-    else {
-      const kind = piece.kind === 'output' ? 'output' : 'text'
-      const flow = ending(join(this.#flows[kind], piece), LIVE_LETTERS)
-      this.#flows = { ...this.#flows, [kind]: flow }
-    }
-  }
-
-  /** What had been said before this page came. */
-  recall(words: readonly LiveText[]): void {
-    for (const piece of words) this.say(piece, recalled)
-  }
-
-  /** What was said is in the log now. */
-  end(): void {
-    this.#flows = {}
   }
 }
 

@@ -1,0 +1,49 @@
+"""A task's page in a real browser: what its agent says, did and asks."""
+
+import pytest
+from playwright.sync_api import expect
+
+from allstop.adapters.overhearing import Mouth
+from allstop.app.speech import EARS
+from allstop.core.ids import RunId
+from allstop.ports import Live
+
+
+@pytest.fixture
+def agent(scene):
+    """Speaks as the agent of a task does whose run another process drives."""
+    mouth = Mouth(scene.person.repository / ".allstop" / EARS)
+    assert mouth.is_heard
+    task = next(each for each in scene.tasks() if each["title"].startswith("Retry webhooks"))
+
+    def say(kind, text):
+        mouth.say(RunId(task["run"]), Live(kind, text), "")
+
+    yield say
+    mouth.close()
+
+
+def test_u3_words_go_on_after_an_agents_first_tool_call(scene, agent, visit):
+    page = visit().page(f"task/{scene.id_of('Retry webhooks that were not delivered')}")
+    words = page.get_by_role("region", name="What its agent is saying")
+    expect(words).to_contain_text("Reading how deliveries are stored.")
+
+    for kind, text in (
+        ("reasoning", "Which table is it?"),
+        ("status", "Bash ls"),
+        ("input", '{"command": "ls"}'),
+        ("status", "Read hooks.py"),
+        ("text", " They are rows of one table."),
+    ):
+        agent(kind, text)
+
+    expect(words).to_contain_text("stored. They are rows of one table.")
+    expect(page.get_by_role("region", name="What its agent thinks")).to_have_text(
+        "Which table is it?"
+    )
+    expect(page.get_by_text("Read hooks.py")).to_be_visible()
+    expect(page.get_by_text("Bash ls")).to_have_count(0)
+    expect(page.get_by_text("command")).to_have_count(0)
+    page.reload()
+    expect(words).to_contain_text("They are rows of one table.")
+    expect(page.get_by_text("Read hooks.py")).to_be_visible()
