@@ -21,7 +21,7 @@ NO_KEY = "none"
 
 
 def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
-    """In its workspace it changes files unasked; for commands and all else it asks."""
+    """Where a turn does not ask first, files in its workspace are its own to change."""
     path, login = find_claude(house, name, settings), has_login(house, name, settings)
     key = "" if login else key_for(house, name, settings) or NO_KEY
     from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program

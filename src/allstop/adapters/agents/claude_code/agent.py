@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.exchange import Exchange
-from allstop.adapters.agents.claude_code.starting import Opening, Program, launch_of
+from allstop.adapters.agents.claude_code.starting import Leave, Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling
 from allstop.adapters.agents.faults import without_key
 from allstop.core.moves import Failed, FailureKind, TurnDone
@@ -96,7 +96,8 @@ class ClaudeCodeAgent:
             box = replace(box, home=self._room.home)
         launch = launch_of(self._program, turn, box, opening)
         async with self._launcher.launch(launch) as child:
-            exchange = Exchange(child, telling, watch, self._moment, self._program.leave)
+            leave = Leave.ASK if turn.asks_first else self._program.leave
+            exchange = Exchange(child, telling, watch, self._moment, leave)
             is_going_on = opening.resumed is not None
             end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
         if isinstance(end, TurnDone):

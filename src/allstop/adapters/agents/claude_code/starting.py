@@ -92,8 +92,7 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
         words += ("--session-id", opening.thread)
     if turn.place is not None and turn.place.workspace:
         words += ("--add-dir", ".")
-    if program.leave is Leave.EDITS:
-        words += ("--permission-mode", "acceptEdits")
+    words += _manners(program.leave, turn)
     if program.model is not None:
         words += ("--model", program.model)
     if is_open(turn):
@@ -102,6 +101,13 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
     if talk is not None and talk.reply_schema is not None:
         words += ("--json-schema", json.dumps(talk.reply_schema))
     return tuple(words)
+
+
+def _manners(leave: Leave, turn: Turn) -> tuple[str, ...]:
+    """What it asks for. Of its own accord it asks for no command that it takes to be harmless."""
+    if turn.asks_first:
+        return ("--settings", json.dumps({"permissions": {"ask": ["Bash"]}}))
+    return ("--permission-mode", "acceptEdits") if leave is Leave.EDITS else ()
 
 
 def _cap(max_tokens: int | None) -> dict[str, str]:

@@ -1,0 +1,67 @@
+"""F5, K18: the real Claude Code asks first, before every command and every change of a file."""
+
+import pytest
+
+from adapters.claude_code.bench import bash, came_back, write
+from allstop.adapters.agents.claude_code import Leave
+from allstop.testing.agents import Onlooker
+from allstop.testing.model_server import Call, Say
+
+COMMANDS = (
+    "touch one",
+    "rm -rf old",
+    "sed -i s/a/b/ kept.txt",
+    "grep -r a . >found.txt",
+    "git log -1",  # it takes these to be harmless, and no rule would see them
+    "ls; cat kept.txt",
+)
+FILES = ("/project/.github/workflows/ci.yml", "/project/allstop.toml", "/project/made.txt")
+
+
+def edit(path):
+    change = {"file_path": path, "old_string": "a", "new_string": "b"}
+    return Say(calls=(Call(name="Edit", arguments=change),))
+
+
+def read(path):
+    return Say(calls=(Call(name="Read", arguments={"file_path": path}),))
+
+
+def one_by_one(*steps):
+    return lambda asked: steps[min(len(came_back(asked)), len(steps) - 1)]
+
+
+@pytest.mark.parametrize("leave", list(Leave))
+async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, leave):
+    """F5, K18: each command and each file is asked for; a no is told to the model."""
+    (bench.work / "old").mkdir()
+    (bench.work / "kept.txt").write_text("a\n")
+    bench.hand_over()
+    watch = Onlooker(message="Not today.")
+    kept = "/project/kept.txt"
+    steps = (*map(bash, COMMANDS), *map(write, FILES), read(kept), edit(kept), "zebra")
+    agent = await bench.agent(one_by_one(*steps), leave=leave)
+
+    result = await bench.turn(agent, watch, asks_first=True)
+
+    assert result.text == "zebra"
+    assert [ask.text for ask in watch.asks if ask.kind == "command"] == list(COMMANDS)
+    assert [ask.paths for ask in watch.asks if ask.kind == "edit"] == [
+        *((path,) for path in FILES),
+        (kept,),
+    ]
+    told = came_back(bench.server.requests[-1])
+    assert sum("Not today." in said for said in told) == len(COMMANDS) + len(FILES) + 1
+    assert sorted(path.name for path in bench.work.iterdir()) == ["kept.txt", "old"]
+    assert (bench.work / "kept.txt").read_text() == "a\n"
+
+
+async def test_f5_what_is_allowed_is_done(bench):
+    """F5: and then it needs no other leave."""
+    watch = Onlooker(allows=True)
+    agent = await bench.agent(one_by_one(bash("touch one"), write(FILES[-1]), "zebra"))
+
+    await bench.turn(agent, watch, asks_first=True)
+
+    assert [ask.kind for ask in watch.asks] == ["command", "edit"]
+    assert sorted(path.name for path in bench.work.iterdir()) == ["made.txt", "one"]
