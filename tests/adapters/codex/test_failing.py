@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from allstop.adapters.agents.codex.conversation import BEGINS_AGAIN
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import FailureKind, TurnDone, Usage
 from allstop.testing.agents import Onlooker, turn
@@ -128,12 +129,47 @@ async def test_k10_a_cut_stream_is_tried_again_within_the_turn_and_shown(stage):
     assert [live.text for live in watch.lives if live.kind == "retry"] == ["Reconnecting... 1/1"]
 
 
-async def test_f1_a_conversation_that_is_not_there_is_said_to_be_missing(stage):
-    """F1: never silently another one."""
-    agent = await stage.agent_that("zebra")
-    asked = turn(None, thread="01a1e2a3-0000-7000-8000-000000000000")
+async def test_f1_a_conversation_that_is_not_there_begins_again_and_says_so(stage):
+    """F1: codex writes one down with its first turn; whoever dies before that can go on."""
+    agent, watch = await stage.agent_that("zebra"), Onlooker()
+    lost = "01a1e2a3-0000-7000-8000-000000000000"
 
-    result = await agent.take_turn(asked, Onlooker())
+    result = await agent.take_turn(turn(None, thread=lost), watch)
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "zebra"
+    assert watch.threads == [result.thread] != [lost]
+    assert [item.text for item in watch.items if item.kind == "notice"] == [BEGINS_AGAIN]
+
+
+async def test_r18_it_goes_on_after_kill_9_right_after_its_thread_was_named(stage):
+    """R18, F1: the name is on record before codex has put down anything."""
+
+    class KilledError(Exception):
+        pass
+
+    class Dies(Onlooker):
+        async def opened(self, thread):
+            await super().opened(thread)
+            raise KilledError
+
+    dead, agent = Dies(), await stage.agent_that("zebra")
+    with pytest.raises(KilledError):
+        await agent.take_turn(turn(None), dead)
+    await agent.close()
+    (thread,) = dead.threads
+
+    result = await agent.take_turn(turn(None, thread=thread), Onlooker())
+
+    assert isinstance(result, TurnDone), result
+    assert result.text == "zebra"
+
+
+async def test_f1_a_conversation_that_codex_refuses_is_said_to_be_missing(stage):
+    """F1: for another reason than that it isn't there."""
+    agent = await stage.agent_that("zebra")
+
+    result = await agent.take_turn(turn(None, thread="no name of codex's"), Onlooker())
 
     assert result.kind is FailureKind.BAD_REQUEST
     assert "thread/resume" in result.message

@@ -21,11 +21,14 @@ from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, 
 from allstop.adapters.agents.desk import Desk, is_open
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.adapters.agents.rpc import Message, RequestId, decoded
+from allstop.core.moves import Item
 from allstop.core.prompting import Prompt
 from allstop.ports import Live, Turn, Watch
 
 STOP_WITHIN_S = 1.0
 CLEAN_WITHIN_S = 5.0
+LOST = "no rollout found"
+BEGINS_AGAIN = "its conversation was not there: it begins again"
 
 Params = dict[str, object]
 Slow: TypeAlias = Saw | Asked | Capped | Ended
@@ -58,23 +61,35 @@ class Conversation:
             RefusedError, GoneError, SilentError: there is none.
         """
         thread = self._turn.thread
-        if thread is None:
-            tools = {"dynamicTools": dynamic_tools()} if is_open(self._turn) else {}
-            self.opened = await self._request("thread/start", {**policy, **tools}, told.Opened)
-        elif self._turn.fork:
-            params = {"threadId": thread, "excludeTurns": True, **policy}
-            self.opened = await self._request("thread/fork", params, told.Opened)
-        elif thread in self._server.threads:
-            self.opened = self._server.threads[thread]
-        else:
-            params = {"threadId": thread, "excludeTurns": True, **policy}
-            self.opened = await self._request("thread/resume", params, told.Opened)
+        try:
+            self.opened = await self._opened(policy)
+        except RefusedError as error:
+            if thread is None or LOST not in error.message:
+                raise
+            # it died before anything was said in it, or somebody has removed it
+            await self._watch.saw(Item(kind="notice", text=BEGINS_AGAIN))
+            self.opened = await self._new(policy)
         self.thread = self.opened.thread.id
         if not self.thread:
             raise RefusedError("codex did not say how it calls the conversation")
         self._server.threads[self.thread] = self.opened
         if self.thread != thread:
             await self._watch.opened(self.thread)
+
+    async def _opened(self, policy: Params) -> told.Opened:
+        thread = self._turn.thread
+        if thread is None:
+            return await self._new(policy)
+        params = {"threadId": thread, "excludeTurns": True, **policy}
+        if self._turn.fork:
+            return await self._request("thread/fork", params, told.Opened)
+        if thread in self._server.threads:
+            return self._server.threads[thread]
+        return await self._request("thread/resume", params, told.Opened)
+
+    async def _new(self, policy: Params) -> told.Opened:
+        tools = {"dynamicTools": dynamic_tools()} if is_open(self._turn) else {}
+        return await self._request("thread/start", {**policy, **tools}, told.Opened)
 
     async def take(self, group: TaskGroup) -> Ended:
         """What people say meanwhile is told in the group.
