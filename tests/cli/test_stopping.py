@@ -105,6 +105,21 @@ def test_k3_a_stop_file_stops_everything_until_resume(person, slow, mark):
     assert person.runs() == {"board/T1.1": "interrupted"}
 
 
+def test_k3_a_stop_file_in_a_repository_where_nothing_ever_ran_is_seen_and_lifted(person):
+    person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")
+    stop_file = person.repository / ".allstop" / "STOP"
+    stop_file.parent.mkdir()
+    stop_file.touch()
+
+    assert "Allstop is in force" in person.refuses("run", "another")
+    assert "■ ALLSTOP since" in person.allstop("status")
+    assert "The stop is lifted." in person.allstop("resume")
+
+    assert not stop_file.exists()
+    person.allstop("run", "another")
+    assert person.merged() == ["T1"]
+
+
 def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     """K3: the turn ends in peace, and nothing new begins."""
     person.agent("echo turn >>b.txt; echo begun >&2; sleep 3; echo going on")

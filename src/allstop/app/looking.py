@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.phases import phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
@@ -74,7 +75,7 @@ async def helm_of(house: House) -> Helm:
 
 def _with_stop_file(house: House, helm: Helm) -> Helm:
     """It counts before anybody has written, and so before it is on the helm."""
-    sentinel = house.records.sentinel
+    sentinel = Sentinel(house.folder / "STOP")
     if helm.hold is Hold.STOPPED or not sentinel.is_up():
         return helm
     at = sentinel.since() or house.clock.now()
@@ -83,9 +84,9 @@ def _with_stop_file(house: House, helm: Helm) -> Helm:
 
 async def status(house: House) -> Status:
     """Every open run and the latest ended ones."""
+    helm = _with_stop_file(house, await helm_of(house) if house.has_store else Helm())
     if not house.has_store:
-        return Status(hold="running", stopped_since=None, stopped_by="", runs=[], needs_you=0)
-    helm = _with_stop_file(house, await helm_of(house))
+        return _nothing_but(helm)
     held = house.records.holders()
     heads = await house.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
@@ -101,6 +102,13 @@ async def status(house: House) -> Status:
         needs_you=asking + sum(each.needs_you for each in views if each.parent is None),
         board=board,
         disk_full=house.records.is_full(),
+    )
+
+
+def _nothing_but(helm: Helm) -> Status:
+    since = helm.since.isoformat() if helm.since else None
+    return Status(
+        hold=helm.hold.value, stopped_since=since, stopped_by=helm.by, runs=[], needs_you=0
     )
 
 

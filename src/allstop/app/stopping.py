@@ -165,10 +165,13 @@ async def lift(house: House, by: str) -> bool:
 
     Where the store can't be read or written, the file stays: a stop is lifted whole or not at all.
     """
-    was_up = (house.folder / "STOP").exists()
+    sentinel = Sentinel(house.folder / "STOP")
+    was_up = sentinel.is_up()
+    if not house.has_store:  # the file came first, and is all there is
+        sentinel.lower()
+        return was_up
     await helm_of(house)
-    with suppress(FileNotFoundError):
-        (house.folder / "STOP").unlink()
+    sentinel.lower()
     try:
         held = (await helm_of(house)).hold is not Hold.NONE
         if held:

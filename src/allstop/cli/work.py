@@ -133,7 +133,7 @@ async def _lift(house: House, *, as_json: bool) -> int:
     from allstop.app.rooms import thread_of
     from allstop.app.stopping import lift
 
-    lifted = await lift(house, "user") if house.has_store else False
+    lifted = await lift(house, "user")
     views = (await status(house)).runs
     open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
     if as_json:
