@@ -88,6 +88,7 @@ async def one_round(folder: Path, agents: int) -> tuple[float, int, int]:
         ["/usr/bin/python3", "-c", HOSTILE.read_text(), KINDS, token],
         launcher=launcher,
         room=Box(home=str(folder)),
+        clock=SystemClock(),
     )
     hands = Hands({"a": agent}, checks=None, workspaces=Folders(folder / "w"), launcher=launcher)
     engine = LocalEngine(

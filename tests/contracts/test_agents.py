@@ -99,6 +99,7 @@ class TestCommand(AgentContract):
                 ["/bin/sh", "-c", script, "sh"],
                 launcher=launcher,
                 room=Box(home=str(tmp_path / "home")),
+                clock=SystemClock(),
                 prompt=request.param,
                 env={"LC_ALL": "C.UTF-8"},
             )
@@ -154,7 +155,9 @@ async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
     """K9: stdin, argument or file."""
     from allstop.testing.agents import Onlooker, turn
 
-    agent = CommandAgent(["/bin/echo", "you said:"], launcher=launcher, room=place, prompt="arg")
+    agent = CommandAgent(
+        ["/bin/echo", "you said:"], launcher=launcher, room=place, clock=SystemClock(), prompt="arg"
+    )
 
     result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), Onlooker())
 
@@ -165,7 +168,7 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
     from allstop.core.moves import FailureKind
     from allstop.testing.agents import Onlooker, turn
 
-    agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place)
+    agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place, clock=SystemClock())
 
     result = await agent.take_turn(turn(place), Onlooker())
 

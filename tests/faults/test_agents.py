@@ -228,6 +228,16 @@ def test_p5_words_about_429_are_no_limit(person, meets):
     assert person.tasks() == {"T1": "failed"}
 
 
+def test_b8_an_agents_words_about_rate_limits_are_a_failure_at_once(person, meets):
+    """B8: they are about its work; a limit would be tried again, for ever."""
+    done = meets("echo 'I added a rate limit to the login form, build broken'; exit 1")
+
+    assert done.returncode == 1
+    assert done.stdout.count("takes a turn") == 1
+    assert "exited: exit code 1" in done.stdout
+    assert person.tasks() == {"T1": "failed"}
+
+
 def test_b9_a_hanging_agent_is_ended_with_all_it_started(person, meets, mark):
     """B9: no sign of life for idle_seconds; also what it hid away."""
     done = meets(

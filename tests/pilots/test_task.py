@@ -482,6 +482,32 @@ def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at
     assert move.until > flight.now
 
 
+def test_b8_what_only_seems_to_be_a_limit_is_tried_again_so_often_and_no_more():
+    """B8, P5: each try is a whole turn of the agent's."""
+    flight = fly(limit_retries=2)
+    guess = failed(FailureKind.RATE_LIMITED, guessed=True, message="429")
+    waits = []
+    for _ in range(2):
+        waits.append(flight.back(guess))
+        flight.now = waits[-1].until
+
+    end = flight.back(guess)
+
+    assert [type(wait) for wait in waits] == [Wait, Wait]
+    assert end == Finish(outcome=Outcome.FAILED, note="rate_limited: 429")
+
+
+def test_p5_a_limit_that_says_until_when_is_waited_for_however_often():
+    flight = fly(limit_retries=0)
+
+    for number in range(1, 5):
+        move = flight.back(
+            failed(FailureKind.RATE_LIMITED, guessed=True, retry_at=after(600 * number))
+        )
+        assert isinstance(move, Wait)
+        flight.now = move.until
+
+
 def test_k13_the_fallback_speaks_while_the_first_is_limited_and_then_the_first_again():
     flight = fly(agents=["first", "second"])
     limit = failed(FailureKind.USAGE_LIMITED, retry_at=after(60))

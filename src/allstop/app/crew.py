@@ -199,6 +199,7 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         (program(settings.command[0], house), *settings.command[1:]),
         launcher=launcher,
         room=own_box(house, house.folder / "homes" / name),
+        clock=house.clock,
         prompt=settings.prompt.value,
         env=_environment(house, settings),
         limit_patterns=house.settings.retry.rate_limit_patterns,

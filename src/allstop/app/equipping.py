@@ -69,6 +69,7 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         backoff=backoff(house),
+        limit_retries=settings.retry.max_rate_limit_retries,
         limits=limits.of_run(house),
         task_limits=limits.of_task(house),
         count=count,

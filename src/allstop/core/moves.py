@@ -354,6 +354,7 @@ class Failed(_Result, frozen=True, tag="failed"):
     kind: FailureKind
     message: str = ""
     retry_at: datetime | None = None
+    guessed: bool = False  # its kind was told from words only
     usage: Usage = Usage()
     change: Change | None = None
 

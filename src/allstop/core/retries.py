@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from allstop.core.moves import Failed
+
 
 class Backoff(Struct, frozen=True, gc=False, kw_only=True):
     """Waits of 2 s, 4 s, 8 s …, each up to a tenth longer so that many don't come back at once."""
@@ -29,6 +31,11 @@ LIMIT_WAITS = Backoff(first_s=5.0, factor=3.0, retries=3)
 def back_at(told: datetime | None, at: datetime, attempt: int, seed: str) -> datetime:
     """When a limited agent is asked again: at the time it was told, if that is still to come."""
     return told if told is not None and told > at else at + LIMIT_WAITS.delay(attempt, seed)
+
+
+def is_in_vain(failed: Failed, tried: int, most: int) -> bool:
+    """Whether it only seems to be a limit, and waiting has not helped: each try is a whole turn."""
+    return failed.guessed and failed.retry_at is None and tried >= most
 
 
 def _share(seed: str, attempt: int) -> float:

@@ -53,6 +53,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     idle_s: float = 600.0
     max_tokens: int | None = None
     backoff: Backoff = Backoff()
+    limit_retries: int = 3  # of an agent that seems to be at a limit and says not until when
     onto: str = ""  # a commit of the target that the work did not fit
     news: str = ""  # what the first prompt adds to the goal
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
@@ -92,6 +93,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     attempt_s: float = 1800.0
     stuck_after: int = 5
     backoff: Backoff = Backoff()
+    limit_retries: int = 3
     limits: Limits = Limits()  # of each attempt
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start no more than so many from now on

@@ -158,6 +158,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
         backoff=spec.backoff,
+        limit_retries=spec.limit_retries,
         onto=task.onto,
         news=task.news,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,

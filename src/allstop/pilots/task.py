@@ -44,7 +44,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import counted, last_line, one_line
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
-from allstop.core.retries import back_at
+from allstop.core.retries import back_at, is_in_vain
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
 from allstop.core.specs import TaskSpec
@@ -326,7 +326,7 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
-    if failed.kind in LIMITED:
+    if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
         held = roster.hold(state.roster, state.agent, until)
         return replace(state, roster=held, limits=state.limits + 1)

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import Literal
 
-from allstop.adapters.agents.limits import is_limited
+from allstop.adapters.agents import announced
+from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.limits import limit_in
 from allstop.core.moves import Failed, FailureKind, TurnDone
-from allstop.ports import Abilities, Box, Launch, Launcher, LaunchError, Turn, UnsafeError, Watch
+from allstop.ports import (
+    Abilities,
+    Box,
+    Clock,
+    Launch,
+    Launcher,
+    LaunchError,
+    Turn,
+    UnsafeError,
+    Watch,
+)
 from allstop.programs import Tail, run_to_end
 
 PromptBy = Literal["stdin", "arg", "file"]
@@ -25,6 +38,7 @@ class CommandAgent:
         *,
         launcher: Launcher,
         room: Box,
+        clock: Clock,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
@@ -32,6 +46,7 @@ class CommandAgent:
         self._argv = tuple(argv)
         self._launcher = launcher
         self._room = room  # for turns without a workspace
+        self._clock = clock
         self._prompt = prompt
         self._env = dict(env or {})
         self._limit_patterns = limit_patterns
@@ -47,7 +62,7 @@ class CommandAgent:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
         if code == 0:
             return TurnDone(text=out.text())
-        return self._failed(code, err.text().strip() or out.text().strip())
+        return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:
         pass
@@ -69,9 +84,13 @@ class CommandAgent:
         )
         return launch, stdin
 
-    def _failed(self, code: int, last_words: str) -> Failed:
-        if is_limited(last_words[-4000:], self._limit_patterns):
-            return Failed(kind=FailureKind.RATE_LIMITED, message=last_words[-1000:])
+    def _failed(self, code: int, errors: str, words: str) -> Failed:
+        if line := limit_in(errors, words, self._limit_patterns):
+            now = self._clock.now()
+            at = Moment(now=now, local=now.astimezone().tzinfo or UTC)
+            until = announced.reset(line, at) or announced.retry(line, now)
+            return Failed(kind=FailureKind.RATE_LIMITED, message=line, retry_at=until, guessed=True)
+        last_words = errors or words
         signal = _signal_of(code)
         how = f"signal {signal}" if signal else f"exit code {code}"
         return Failed(
