@@ -7,6 +7,7 @@ from allstop.core.brakes import Tally
 from allstop.core.commands import AddTasks
 from allstop.core.events import (
     ChildClosed,
+    ChildRested,
     ChildWaited,
     ChildWentOn,
     Commanded,
@@ -135,6 +136,11 @@ class BoardFlight(Flight):
 
     def waits(self, ref, reason="asks: well?"):
         self._write(ChildWaited(at=self.now, ref=ref, run=f"board/{ref}", reason=reason))
+        return self.go()
+
+    def rests(self, ref, reason="paused", until=None):
+        run = f"board/{ref}"
+        self._write(ChildRested(at=self.now, ref=ref, run=run, reason=reason, until=until))
         return self.go()
 
     def goes_on(self, ref):

@@ -84,6 +84,7 @@ def test_tags_are_distinct_and_never_change():
     assert tags == {
         "asked",
         "child_closed",
+        "child_rested",
         "child_waited",
         "child_went_on",
         "closed",
@@ -94,6 +95,7 @@ def test_tags_are_distinct_and_never_change():
         "noted",
         "opened",
         "reached",
+        "rested",
         "stopped",
         "thread_opened",
         "waited",

@@ -1,5 +1,7 @@
 """Boards from end to end, in virtual time: slots, questions, merges, brakes."""
 
+from datetime import timedelta
+
 import anyio
 import pytest
 
@@ -40,6 +42,7 @@ from unlucky import GuardedJournal, MergingWorkspaces
 from world import World
 
 LONG_S = 3600.0
+HOUR = timedelta(seconds=LONG_S)
 
 
 @pytest.fixture
@@ -241,6 +244,42 @@ async def test_b11_a_question_frees_its_slot_and_the_answer_goes_on(world):
     said = [type(e) for e in await world.events("board")]
     assert (said.count(ChildWaited), said.count(ChildWentOn)) == (1, 1)
     assert [type(e) for e in await world.events("board/a.1")].count(Waited) == 1
+
+
+async def test_b5_b20_a_paused_task_frees_its_slot_and_waits_for_one_when_it_goes_on(world):
+    world.slots = 1
+    world.agents["cli"] = hand = Hand(a=[10.0, "hm"])
+    async with world.running() as engine:
+        await begin(engine, add("a", "b", "c"), slots=1)
+        await anyio.sleep(1)
+        await engine.command("board/a.1", Pause())
+        await anyio.sleep(14)
+        assert await statuses(world) == {"a": "active", "b": "active", "c": "pending"}
+        await engine.command("board/a.1", Resume())
+        await anyio.sleep(LONG_S)
+
+    assert set((await statuses(world)).values()) == {"done"}
+    assert [task for task, _ in hand.heard] == ["a", "b", "a", "c"]
+    assert hand.most == 1
+
+
+async def test_k13_while_a_limited_task_waits_another_agent_has_its_slot(world):
+    """K13: others go on, and the limited one resumes by itself."""
+    world.slots = 1
+    limited = Failed(kind=FailureKind.RATE_LIMITED, retry_at=LoopClock().now() + HOUR)
+    world.agents["cli"] = Hand(a=[limited])
+    world.agents["other"] = Hand()
+    others = NewTask(id="b", title="b", agent="other")
+    async with world.running() as engine:
+        await begin(engine, add("a"), AddTasks(tasks=(others,)), add("c"), slots=1)
+        await anyio.sleep(100)
+        assert await statuses(world) == {"a": "active", "b": "done", "c": "pending"}
+        await anyio.sleep(LONG_S)
+
+    assert set((await statuses(world)).values()) == {"done"}
+    assert len(world.agents["cli"].told("c")) == 1
+    for head in await world.journal.heads():
+        assert differences(world.pilots[head.kind], await world.events(head.run)) == []
 
 
 async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
+    AddTasks,
     Approve,
     Assign,
     Equip,
@@ -55,6 +56,55 @@ def test_b5_there_is_no_batch_whoever_ends_makes_room_at_once():
     assert board.ends("b.1") == ["c.1"]
     assert board.ends("c.1", Outcome.FAILED) == ["d.1"]
     assert board.status("slow") == ["active"]
+
+
+def test_b5_b20_a_held_task_frees_its_slot_and_takes_one_again_when_it_goes_on():
+    board = BoardFlight(slots=1, **NO_MERGE)
+    board.add("a", "b", "c")
+
+    assert board.rests("a.1") == ["b.1"]
+    assert board.status("a") == ["active"]
+    assert board.next() == Wait(reason="1 at work, 1 held")
+    board.goes_on("a.1")
+    assert board.next() == Wait(reason="2 at work")
+    assert board.ends("b.1") == []
+    assert board.ends("a.1") == ["c.1"]
+
+
+def test_b5_when_the_whole_board_goes_on_nothing_takes_the_slots_of_those_that_were_held():
+    board = BoardFlight(slots=1)
+    board.add("a")
+    board.rests("a.1")
+
+    assert board.tell(Resume(), AddTasks(tasks=(need("b"),))) == []
+
+
+def test_b5_one_that_waits_for_a_person_frees_its_slot_once_only():
+    board = BoardFlight(slots=1)
+    board.add("a", "b", "c")
+
+    assert board.waits("a.1") == ["b.1"]
+    assert board.rests("a.1") == []
+
+
+def test_k13_while_one_agent_is_limited_tasks_of_others_start_and_no_more_of_its_own():
+    board = BoardFlight(slots=1, agents=["a"])
+    board.add("t1", "t2", need("t3", agent="b"))
+
+    assert board.rests("t1.1", "every agent is at its limit", later(60)) == ["t3.1"]
+    board.ends("t3.1", Outcome.FAILED)
+    assert board.next() == Wait(reason="1 held")
+    assert board.goes_on("t1.1") == []
+    assert board.ends("t1.1", Outcome.FAILED) == ["t2.1"]
+
+
+def test_k13_after_the_limit_its_task_takes_a_slot_though_nobody_said_that_it_goes_on():
+    board = BoardFlight(slots=1, agents=["a"])
+    board.add("t1", "t2")
+    board.rests("t1.1", "every agent is at its limit", later(60))
+
+    board.wait(60)
+    assert board.next() == Wait(reason="1 at work")
 
 
 def test_b5_what_an_end_makes_ready_starts_with_it():

@@ -86,6 +86,15 @@ class ChildWaited(_Event, frozen=True, tag="child_waited"):
     reason: str
 
 
+class ChildRested(_Event, frozen=True, tag="child_rested"):
+    """A child needs no slot for a while: it is held, or tries again later."""
+
+    ref: str
+    run: RunId
+    reason: str
+    until: datetime | None = None  # it goes on by itself then
+
+
 class ChildWentOn(_Event, frozen=True, tag="child_went_on"):
     ref: str
     run: RunId
@@ -96,6 +105,12 @@ class Waited(_Event, frozen=True, tag="waited"):
 
     reason: str
     until: datetime | None = None  # it goes on by itself then: a new day has a new budget
+
+
+class Rested(_Event, frozen=True, tag="rested"):
+    """The run needs no slot for a while, and its parent was told."""
+
+    reason: str
 
 
 class Stopped(_Event, frozen=True, tag="stopped"):
@@ -139,8 +154,10 @@ Event: TypeAlias = (
     | Commanded
     | ChildClosed
     | ChildWaited
+    | ChildRested
     | ChildWentOn
     | Waited
+    | Rested
     | Stopped
     | Closed
     | Halted

@@ -23,6 +23,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Rested,
     Stopped,
     ThreadOpened,
     Waited,
@@ -122,6 +123,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     permits: dict[str, Answer] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
     waits: str = ""  # what its parent was told that it waits for
+    rests: str = ""  # why its parent was told that it needs no slot
     short_until: datetime | None = None  # it waits for the budget of another day, or for a raise
     helm_stops: int = 0  # of which it has been told
 
@@ -254,7 +256,13 @@ def _move_started(state: RunState[S], event: MoveStarted, pilot: S) -> RunState[
         cost_microusd=event.cost_microusd,
     )
     return replace(
-        state, pilot=pilot, open_move=opened, moves=state.moves + 1, waits="", short_until=None
+        state,
+        pilot=pilot,
+        open_move=opened,
+        moves=state.moves + 1,
+        waits="",
+        rests="",
+        short_until=None,
     )
 
 
@@ -271,7 +279,9 @@ def _evolved_otherwise(state: RunState[S], event: Event) -> RunState[S]:
             asks = {**state.asks, ask.id: ask}
             return replace(state, asks=asks, asked_at=asked_at, permits=permits)
         case Waited(reason=reason, until=until):
-            return replace(state, waits=reason, short_until=until)
+            return replace(state, waits=reason, rests="", short_until=until)
+        case Rested(reason=reason):
+            return replace(state, rests=reason)
         case Stopped(stops=stops):
             return replace(state, helm_stops=stops)
         case ChildClosed(tally=tally):

@@ -25,6 +25,7 @@ from allstop.core.commands import (
 from allstop.core.events import (
     Asked,
     ChildClosed,
+    ChildRested,
     ChildWaited,
     ChildWentOn,
     Closed,
@@ -36,6 +37,7 @@ from allstop.core.events import (
     Noted,
     Opened,
     Reached,
+    Rested,
     Stopped,
     ThreadOpened,
     Waited,
@@ -287,11 +289,11 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [
                 Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
             ]
-        case ChildWaited(run=run, reason=reason):
+        case ChildWaited(run=run, reason=reason) | ChildRested(run=run, reason=reason):
             return [Line(at, "?", f"{run} waits: {one_line(reason)}")]
         case ChildWentOn(run=run):
             return [Line(at, "▶", f"{run} goes on")]
-        case Waited(reason=reason):
+        case Waited(reason=reason) | Rested(reason=reason):
             return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
         case Stopped():
             return [Line(at, "■", "allstop")]

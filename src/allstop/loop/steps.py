@@ -12,6 +12,7 @@ from allstop.core.brakes import Tally
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.events import (
     ChildClosed,
+    ChildRested,
     ChildWaited,
     ChildWentOn,
     Closed,
@@ -19,8 +20,10 @@ from allstop.core.events import (
     MoveEnded,
     MoveStarted,
     Opened,
+    Rested,
     Waited,
 )
+from allstop.core.helm import RUNNING
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
     Charged,
@@ -46,7 +49,7 @@ S = TypeVar("S")
 
 UNUSED = Usage()
 
-Driven: TypeAlias = MoveStarted | MoveEnded | Waited | Closed
+Driven: TypeAlias = MoveStarted | MoveEnded | Waited | Rested | Closed
 """What only whoever drives a run writes to it."""
 
 
@@ -139,18 +142,31 @@ def short(page: Page[S], reason: str, until: datetime) -> Step[S]:
 
 
 def _parked(page: Page[S], move: Wait) -> Step[S]:
-    """Whoever can't go on without a person tells the run that started it, once."""
+    """Whoever can't go on, without a person or for now, tells the run that started it, once."""
     parked = Parked(move.reason, move.until, move.for_person)
     parent, ref = page.state.opened.parent, page.state.opened.ref
+    if parent is not None and _rests(page.state, move):
+        rested = ChildRested(
+            at=page.now, ref=ref, run=page.run, reason=move.reason, until=move.until
+        )
+        return page.also(Rested(at=page.now, reason=move.reason)).step(
+            parked, Entry(parent, rested)
+        )
     if parent is None or not move.for_person or page.state.waits == move.reason:
         return page.step(parked)
     told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=move.reason)
     return page.also(Waited(at=page.now, reason=move.reason)).step(parked, Entry(parent, told))
 
 
+def _rests(state: RunState[S], move: Wait) -> bool:
+    """Whether its slot is free for others from now on, which nobody knows yet."""
+    is_idle = state.hold is not RUNNING or move.until is not None
+    return is_idle and not move.for_person and not state.waits and state.rests != move.reason
+
+
 def _went_on(page: Page[S]) -> tuple[Entry, ...]:
     parent, ref = page.state.opened.parent, page.state.opened.ref
-    if parent is None or not page.state.waits:
+    if parent is None or not (page.state.waits or page.state.rests):
         return ()
     return (Entry(parent, ChildWentOn(at=page.now, ref=ref, run=page.run)),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -16,13 +17,14 @@ from allstop.core.board import Board
 from allstop.core.commands import AddTasks, Equip, Resume, SetMode, TaskCommand
 from allstop.core.events import (
     ChildClosed,
+    ChildRested,
     ChildWaited,
     ChildWentOn,
     Commanded,
     Event,
     MoveStarted,
 )
-from allstop.core.ids import BOARD, child_of
+from allstop.core.ids import BOARD, AgentName, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import Brief
@@ -40,6 +42,9 @@ _STATUS = {
     Outcome.ABORTED: Status.PENDING,
     Outcome.CONFLICT: Status.WAITING,
 }
+LOOKED_AT = 200
+"""So many ready tasks are looked at for one whose agent is free, while others must wait."""
+
 _STRICTNESS = tuple(ReviewMode)
 
 
@@ -48,10 +53,16 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     board: Board = Board()
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
+    resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
     started: int = 0  # since it was last equipped
     errors: int = 0  # failed tasks in a row
     merged: int = 0
     resolved: int = 0  # conflicts
+
+    def at_work(self, now: datetime) -> int:
+        """How many tasks take a slot."""
+        resting = [until for until in self.resting.values() if until is None or now < until]
+        return self.board.count(Status.ACTIVE) - len(resting)
 
     @property
     def is_braked(self) -> bool:
@@ -77,6 +88,8 @@ class BoardPilot:
                 return _spawned(state, spawn, at)
             case ChildWaited(ref=ref, reason=reason, at=at) if ref in state.refs:
                 return _waited(state, ref, reason, at)
+            case ChildRested(ref=ref, until=until) if ref in state.refs:
+                return _rested(state, ref, until)
             case ChildWentOn(ref=ref, at=at) if ref in state.refs:
                 return _went_on(state, ref, at)
             case ChildClosed(ref=ref) if ref in state.refs:
@@ -105,12 +118,35 @@ class BoardPilot:
             return Wait(reason=f"{state.errors} tasks failed in a row", for_person=True)
         if board.merges and not state.merging:
             return _merge(state)
-        if board.count(Status.ACTIVE) < spec.slots:
-            only_assigned = spec.mode is Mode.SEMI or _has_enough(state, brief.now)
-            task = boards.best(board, assigned=only_assigned)
+        if state.at_work(brief.now) < spec.slots:
+            task = _best(state, brief.now)
             if task is not None:
                 return _start(spec, task)
-        return Wait(reason=_reason(state), for_person=not state.refs)
+        return Wait(reason=_reason(state, brief.now), for_person=not state.refs)
+
+
+def _best(state: BoardState, now: datetime) -> Task | None:
+    """The best ready task, of those for which somebody is free who could do it."""
+    spec, board = state.spec, state.board
+    only_assigned = spec.mode is Mode.SEMI or _has_enough(state, now)
+    limited = limited_agents(state, now)
+    if not limited:
+        return boards.best(board, assigned=only_assigned)
+    ready = itertools.islice(boards.ready(board), LOOKED_AT)
+    free = (task for task in ready if not limited.issuperset(agents_of(spec, task)))
+    return next((task for task in free if task.assigned or not only_assigned), None)
+
+
+def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
+    """Those that some task waits for at this moment."""
+    timed = [ref for ref, until in state.resting.items() if until is not None and now < until]
+    tasks = [state.board[state.refs[ref]] for ref in timed]
+    return {agent for task in tasks for agent in agents_of(state.spec, task)}
+
+
+def agents_of(spec: BoardSpec, task: Task) -> tuple[AgentName, ...]:
+    """Who may work on a task, in order of preference."""
+    return tuple(dict.fromkeys([task.agent, *spec.agents] if task.agent else spec.agents))
 
 
 def _has_enough(state: BoardState, now: datetime) -> bool:
@@ -121,10 +157,12 @@ def _has_enough(state: BoardState, now: datetime) -> bool:
     )
 
 
-def _reason(state: BoardState) -> str:
+def _reason(state: BoardState, now: datetime) -> str:
     board = state.board
+    at_work = state.at_work(now)
     named = {
-        "at work": board.count(Status.ACTIVE),
+        "at work": at_work,
+        "held": board.count(Status.ACTIVE) - at_work,
         "merging": board.count(Status.MERGING),
         "waiting for you": board.count(Status.WAITING, Status.REVIEW),
     }
@@ -135,7 +173,7 @@ def _reason(state: BoardState) -> str:
 
 
 def _start(spec: BoardSpec, task: Task) -> Move:
-    agents = tuple(dict.fromkeys([task.agent, *spec.agents] if task.agent else spec.agents))
+    agents = agents_of(spec, task)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
     terms = spec.terms.get(agents[0], Terms())
@@ -226,20 +264,31 @@ def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardStat
     task = state.board[state.refs[ref]]
     status = task.status if ref == state.merging else Status.WAITING
     board = boards.update(state.board, task, status=status, note=reason, changed_at=at)
-    return replace(state, board=board)
+    return replace(state, board=board, resting=_without(state.resting, ref))
+
+
+def _rested(state: BoardState, ref: str, until: datetime | None) -> BoardState:
+    """One that waits for a person has left its slot already, and a merge takes none."""
+    if state.board[state.refs[ref]].status is not Status.ACTIVE:
+        return state
+    return replace(state, resting={**state.resting, ref: until})
+
+
+def _without(resting: dict[str, datetime | None], ref: str) -> dict[str, datetime | None]:
+    return {other: until for other, until in resting.items() if other != ref}
 
 
 def _went_on(state: BoardState, ref: str, at: datetime) -> BoardState:
     task = state.board[state.refs[ref]]
     status = task.status if ref == state.merging else Status.ACTIVE
     board = boards.update(state.board, task, status=status, note="", changed_at=at)
-    return replace(state, board=board)
+    return replace(state, board=board, resting=_without(state.resting, ref))
 
 
 def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     task = state.board[state.refs[closed.ref]]
     refs = {ref: task_id for ref, task_id in state.refs.items() if ref != closed.ref}
-    state = replace(state, refs=refs)
+    state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
     if closed.ref == state.merging:
         return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
     return _task_closed(state, _attempted(task, closed), closed)
@@ -334,8 +383,9 @@ def _told(state: BoardState, event: Commanded) -> BoardState:
             return replace(state, spec=spec, started=0, errors=0)
         case SetMode(mode=mode):
             return replace(state, spec=replace(state.spec, mode=mode))
-        case Resume():
-            return replace(state, errors=0)
+        case Resume():  # those below it hear it as well
+            limited = {ref: until for ref, until in state.resting.items() if until is not None}
+            return replace(state, errors=0, resting=limited)
         case command if isinstance(command, TaskCommand):
             merge = state.spec.merge
             board = orders.carried_out(state.board, command, event.at, merge=merge)
