@@ -94,6 +94,21 @@ def test_u1_resume_takes_the_place_of_the_button_and_lifts_the_stop(at_work, vis
     assert not is_stopped(at_work)
 
 
+def test_u1_a_stop_empties_the_running_column_and_resume_fills_it_again(at_work, visit):
+    here = visit()
+    page = here.page("board")
+    running = page.get_by_role("region", name="Running").get_by_role("link")
+    expect(running).to_have_count(2)
+
+    page.get_by_role("button", name="ALLSTOP").click()
+    expect(running).to_have_count(0)
+    late = here.page("board")  # it has never seen them at work
+    late.get_by_role("button", name="Resume", exact=True).click()
+
+    for tab in (page, late):
+        expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+
+
 def test_u3_a_tab_without_a_worker_lets_go_of_its_stream_while_nobody_looks(at_work, visit):
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")

@@ -135,6 +135,39 @@ def test_words_in_flight_have_no_id_and_are_not_repeated(room):
     assert all(event.id in ids for event in live)  # the id of what came before
 
 
+def _at_work(room):
+    """One task, whose agent thinks for a long time."""
+    room.person.script('repeat = true\n[[turn]]\nsteps = [{ say = "I think." }, { sleep = 600 }]\n')
+    room.person.commit()
+    room.post("/runs", {"kind": "task", "prompt": "think"})
+    wait_for(lambda: room.read("/board")["counts"] == {"active": 1}, "it is at work")
+
+
+def _is_task(status):
+    return lambda event: event.kind == "task" and event.data["status"] == status
+
+
+def _last(events, kind):
+    return [event.data for event in events if event.kind == kind][-1]
+
+
+def test_u1_a_stop_and_its_end_are_told_of_every_task_at_work(room):
+    _at_work(room)
+    with room.listen("?kinds=task,board") as stream:
+        room.post("/allstop")
+        stopped = stream.until(_is_task("pending"))
+        board = room.read("/board")
+        room.do("all", "resume")
+        resumed = stream.until(_is_task("active"))
+        again = room.read("/board")
+
+    assert _last(stopped, "board")["counts"] == {"pending": 1}
+    assert (board["counts"], board["tasks"][0]["status"]) == ({"pending": 1}, "pending")
+    assert [task["id"] for task in room.read("/board?status=active")["tasks"]] == ["T1"]
+    assert _last(resumed, "board")["counts"] == {"active": 1}
+    assert (again["counts"], again["tasks"][0]["status"]) == ({"active": 1}, "active")
+
+
 def test_200_who_listen_are_let_go_when_it_ends(room):
     """Q10 in part: bench/stream.py has the figures."""
     streams = [room.listen() for _ in range(200)]

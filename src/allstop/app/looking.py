@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from allstop.adapters.journals.sentinel import Sentinel
-from allstop.app.phases import phase
+from allstop.app.phases import counts, phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
@@ -122,7 +122,7 @@ async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | Non
     return BoardStatus(
         phase=phase(run, helm, driven=driven).value,
         mode=state.spec.mode.value,
-        counts={status.value: n for status, n in state.board.counts.items() if n},
+        counts=counts(state.board, helm),
         needs_you=[
             Attention(
                 id=task.id,

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from allstop.app import board as boards
 from allstop.app.looking import helm_of
-from allstop.app.phases import phase
+from allstop.app.phases import counts, is_stopped, phase
 from allstop.core import board as board_
 from allstop.core.board import Board, Score
-from allstop.core.helm import Helm, Hold
+from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, root_of
 from allstop.core.tasks import OVER, Attempt, Status, Task
 
@@ -76,7 +76,7 @@ async def overview(house: House) -> BoardView:
     return BoardView(
         phase=phase(read.run, helm, driven=driven).value,
         mode=state.spec.mode.value,
-        counts={status.value: n for status, n in state.board.counts.items() if n},
+        counts=counts(state.board, helm),
         tasks=[view(state.board, task, helm) for task in state.board.tasks()],
     )
 
@@ -94,15 +94,17 @@ async def choices(house: House, most: int) -> list[Choice]:
     return found
 
 
+def status_of(task: Task, helm: Helm | None) -> Status:
+    return Status.PENDING if is_stopped(task, helm) else task.status
+
+
 def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
     tally = task.tally
     waits = tuple(need.id for need in board_.waits_for(board, task))
-    is_stopped = helm is not None and helm.hold is Hold.STOPPED and task.status is Status.ACTIVE
-    status = Status.PENDING if is_stopped else task.status
     return TaskView(
         id=task.id,
         title=task.title,
-        status=status.value,
+        status=status_of(task, helm).value,
         body=task.body,
         operation=task.operation,
         needs=task.needs,
@@ -120,7 +122,7 @@ def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
         score=board_.score(board, task).total,
         assigned=task.assigned,
         held=task.held,
-        note=STOPPED if is_stopped else task.note,
+        note=STOPPED if is_stopped(task, helm) else task.note,
         run=task.attempts[-1].run if task.attempts else None,
         merged=task.merged,
         tokens=tally.tokens,

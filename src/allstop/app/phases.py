@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from allstop.core import board as board_
+from allstop.core.board import Board
 from allstop.core.helm import Helm, Hold
 from allstop.core.run import RunState
 from allstop.core.specs import Mode
@@ -43,6 +44,19 @@ def phase(run: RunState[BoardState], helm: Helm, *, driven: bool) -> Phase:
         return Phase.IDLE
     needs_person = state.spec.mode is Mode.SEMI or board_.best(board) is None
     return Phase.WAITING_USER if needs_person or state.errors >= state.spec.errors else Phase.IDLE
+
+
+def is_stopped(task: Task, helm: Helm | None) -> bool:
+    """Whether it would be at work, had not everything been stopped: people see it as pending."""
+    return helm is not None and helm.hold is Hold.STOPPED and task.status is Status.ACTIVE
+
+
+def counts(board: Board, helm: Helm) -> dict[str, int]:
+    """How many tasks are shown in which status."""
+    found = {status: count for status, count in board.counts.items() if count}
+    if helm.hold is Hold.STOPPED and (stopped := found.pop(Status.ACTIVE, 0)):
+        found[Status.PENDING] = found.get(Status.PENDING, 0) + stopped
+    return {status.value: count for status, count in found.items()}
 
 
 def _begun(tasks: Iterable[Task]) -> bool:

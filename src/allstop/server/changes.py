@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from allstop.app import overview
-from allstop.app.phases import phase
+from allstop.app.phases import counts, phase
 from allstop.core.board import Board
+from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, HELM, RunId
 from allstop.core.run import RunState
+from allstop.core.tasks import Status
 from allstop.ports import Record
 from allstop.server.shapes import BoardState, InboxCount, Reset
 from allstop.server.telling import auto_view, hold_view, talk_view
@@ -47,6 +49,7 @@ class Changes:
         self._suspects: dict[RunId, None] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._board: Board | None = None
+        self._is_stopped = False  # as tasks were last shown: those at work look otherwise then
         self._waiting: list[object] = []
         self._next_count_at = 0.0
         self.has_uncounted = False  # what waits for a person may be more or less
@@ -55,6 +58,7 @@ class Changes:
         """What is there now is known to who comes now."""
         board = await self._watcher.board()
         self._board = board.pilot.board if board else Board()
+        self._is_stopped = self._watcher.helm.hold is Hold.STOPPED
         self._said["hold", ""] = hold_view(self._watcher.helm)
         self._waiting = _names(await self._watcher.waiting())
 
@@ -112,14 +116,18 @@ class Changes:
         short = BoardState(
             phase=phase(run, helm, driven=driven).value,
             mode=state.spec.mode.value,
-            counts={status.value: count for status, count in state.board.counts.items() if count},
+            counts=counts(state.board, helm),
         )
         yield from self._news("board", BOARD, short)
         before, self._board = self._board or Board(), state.board
-        names = list(state.board.nodes.differing(before.nodes))
+        names = set(state.board.nodes.differing(before.nodes))
+        was_stopped, self._is_stopped = self._is_stopped, helm.hold is Hold.STOPPED
+        if was_stopped != self._is_stopped:
+            tasks = (node.task for node in state.board.nodes.values())
+            names |= {task.id for task in tasks if task.status is Status.ACTIVE}
         if len(names) > MOST_TASKS:
             yield Changed("reset", "", Reset(lost=False))
             return
-        tasks = sorted((state.board[name] for name in names), key=lambda task: task.number)
-        for task in tasks:
+        changed = sorted((state.board[name] for name in names), key=lambda task: task.number)
+        for task in changed:
             yield Changed("task", BOARD, overview.view(state.board, task, helm))

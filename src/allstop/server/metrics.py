@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from allstop.app.phases import counts
 from allstop.core.helm import Hold
 from allstop.server.desk import Desk
 
@@ -40,10 +41,11 @@ async def _board(desk: Desk) -> list[tuple[str, str, str, dict[str, str], float]
     run = await desk.watcher.board()
     if run is None:
         return []
-    counts, tally = run.pilot.board.counts, run.tally
+    board, tally = run.pilot.board, run.tally
+    shown = {status.value: 0 for status in board.counts} | counts(board, desk.watcher.helm)
     tasks = [
-        ("allstop_tasks", "gauge", "Tasks of the board.", {"status": status.value}, float(count))
-        for status, count in sorted(counts.items())
+        ("allstop_tasks", "gauge", "Tasks of the board.", {"status": status}, float(count))
+        for status, count in sorted(shown.items())
     ]
     cost = tally.cost_microusd / 1e6
     return [

@@ -7,10 +7,11 @@ import itertools
 from allstop.adapters.git.diffs import Shown
 from allstop.app import overview
 from allstop.app.diffing import diff_of
-from allstop.app.phases import Phase, phase
+from allstop.app.phases import Phase, counts, phase
 from allstop.app.remarking import reviews_of
 from allstop.core.board import Board
 from allstop.core.errors import NotFoundError
+from allstop.core.helm import Helm
 from allstop.core.ids import BOARD
 from allstop.core.specs import Mode
 from allstop.core.statistics import Statistics, statistics
@@ -26,19 +27,20 @@ async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
             phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
         )
     state, helm = run.pilot, desk.watcher.helm
-    fitting = (task for task in state.board.tasks() if _fits(task, given))
+    fitting = (task for task in state.board.tasks() if _fits(task, helm, given))
     page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
     return shapes.BoardPage(
         phase=phase(run, helm, driven=desk.watcher.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
-        counts={status.value: count for status, count in state.board.counts.items() if count},
+        counts=counts(state.board, helm),
         tasks=[overview.view(state.board, task, helm) for task in page[: given.limit]],
         more=len(page) > given.limit,
     )
 
 
-def _fits(task: Task, given: asked.Tasks) -> bool:
-    return given.status in ("", task.status) and given.operation in ("", task.operation)
+def _fits(task: Task, helm: Helm, given: asked.Tasks) -> bool:
+    status = overview.status_of(task, helm)
+    return given.status in ("", status) and given.operation in ("", task.operation)
 
 
 async def task(desk: Desk, given: asked.OneTask) -> overview.TaskView:
