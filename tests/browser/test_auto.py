@@ -303,4 +303,4 @@ def test_u5_threads_and_runs_fit_a_phone(visit, circles, parser):
         page.goto(page.url.partition("#")[0] + f"#/{where}")
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], where
-        expect(page.get_by_role("button", name="ALLSTOP")).to_be_in_viewport()
+        expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()

@@ -108,7 +108,7 @@ def test_u1_allstop_in_the_page_ends_a_command_of_codex_at_once(scene, visit):
     card.get_by_role("button", name="Allow", exact=True).click(timeout=40_000)
     wait_for(lambda: alive(f"sleep {MARK}"), "codex runs its command", 40)
 
-    page.get_by_role("button", name="ALLSTOP").click()
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
     expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
     wait_for(lambda: not alive(f"sleep {MARK}"), "its end", 2)

@@ -48,7 +48,7 @@ def test_u5_no_page_is_wider_than_a_phone(scene, visit):
         turn_to(page, where)
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= PHONE["width"], where
-        expect(page.get_by_role("button", name="ALLSTOP")).to_be_in_viewport()
+        expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()
     ways = page.get_by_role("navigation", name="Pages").get_by_role("link")
     for number in range(ways.count()):
         expect(ways.nth(number)).to_be_in_viewport(ratio=1)

@@ -9,6 +9,16 @@ export interface CheckLine {
   time: string
 }
 
+/** Why a check did not pass. */
+export interface CheckFailure {
+  name: string
+  /** "exit code 2", "timed out". */
+  verdict: string
+  seconds: number
+  /** Its end. */
+  output: string
+}
+
 const LINE =
   /^[✓●○✗] (.+) (passed|running|waiting|failed with exit code \d+|TIMEOUT|could not be run)(?: \((.+)\))?$/u
 

@@ -1,0 +1,73 @@
+"""The page of a task whose agent said much, failed its gate, and asks."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from people import at_home, wait_for
+from scenes import Scene
+
+SCRIPT = """
+[[turn]]
+steps = [
+  { say = "First I read the **store**.\\n\\nThe index is what is missing." },
+  { write = "index.py", text = "A = 1\\n" },
+  { signal = "COMPLETE" },
+]
+
+[[turn]]
+steps = [
+  { signal = "PROGRESS: 40% the index is there" },
+]
+
+[[turn]]
+steps = [
+  { question = "Which store is it?", options = ["SQLite", "Postgres"] },
+  { ask = "rm -r build" },
+  { sleep = 600 },
+]
+"""
+SETTINGS = """
+[[verification.commands]]
+name = "Unit tests"
+run = "sh check.sh"
+"""
+CHECK = "echo 'first of many lines'; echo 'E  assert 1 == 2'; exit 3\n"
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    scene = Scene(at_home(tmp_path_factory.mktemp("record")))
+    scene.person.write("check.sh", CHECK)
+    scene.person.script(SCRIPT, SETTINGS)
+    scene.person.commit()
+    scene.person.allstop("trust", "--yes")
+    scene.open()
+    scene.add(("Index the store", "api", "store"))
+    scene.post("/runs", {"kind": "board"})
+    wait_for(lambda: scene.ask("/inbox")["waiting"], "a question", 60)
+    yield scene
+    scene.person.close()
+
+
+def test_u2_a_line_of_the_log_opens_to_all_that_was_said(scene, visit):
+    page = visit().page(f"task/{scene.id_of('Index the store')}")
+
+    page.get_by_role("log").get_by_role("button", name=re.compile("COMPLETE")).first.click()
+
+    whole = page.get_by_role("dialog")
+    expect(whole).to_contain_text("First I read the store.")
+    expect(whole.locator("strong")).to_have_text("store")
+    page.keyboard.press("Escape")
+    expect(whole).to_have_count(0)
+
+
+def test_u2_why_a_check_failed_is_on_the_tasks_page(scene, visit):
+    page = visit().page(f"task/{scene.id_of('Index the store')}")
+    gate = page.get_by_role("region", name="Verification", exact=True)
+
+    expect(gate).to_contain_text(re.compile(r"exit code 3, after \d+s"))
+    expect(gate.get_by_role("region", name="Output of Unit tests")).to_contain_text(
+        "E  assert 1 == 2"
+    )
