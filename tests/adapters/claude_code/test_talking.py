@@ -193,3 +193,23 @@ async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
     assert json.loads(result.text) == {"message": "a zebra"}
     assert "".join(live.text for live in watch.lives) == "a zebra"
     assert watch.items == []
+
+
+async def test_f4_a_compaction_is_counted_as_one(bench):
+    """F4: Full Auto pauses an agent whose conversation is compacted again and again."""
+    watch = Onlooker()
+    full = Say(text="full", input=990_000, output=20)
+    agent = await bench.agent(
+        lambda asked: (
+            "<summary>All is well.</summary>"
+            if "summary" in asked.user[-20_000:]
+            else full
+            if replies(asked) == 0
+            else "zebra"
+        )
+    )
+
+    first = await bench.turn(agent)
+    await bench.turn(agent, watch, thread=first.thread)
+
+    assert [item.kind for item in watch.items].count("compaction") == 1

@@ -169,3 +169,29 @@ def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
     assert [step.item.text for step in steps] == ["codex told moon/risen, which is not known here"]
     assert not any(taken(fold, note(f"star/{n}Delta")) for n in range(3))
     assert sum(len(taken(fold, note(f"star/{n}"))) for n in range(100)) == 19
+
+
+@pytest.mark.parametrize("order", ["note item", "item note", "note", "item"])
+def test_f4_a_compaction_counts_once_however_it_is_told(order):
+    """F4: as an item, as a note, or as both."""
+    fold = Fold()
+    told = {
+        "note": note("thread/compacted", threadId="t"),
+        "item": note("item/completed", item={"id": "i", "type": "contextCompaction"}),
+    }
+
+    for _ in range(2):
+        seen = [step for name in order.split() for step in taken(fold, told[name])]
+        assert [step.item.kind for step in seen] == ["compaction"]
+
+
+def test_k10_how_much_of_a_limit_is_used_is_shown():
+    """K10: of each window that is told."""
+    windows = {
+        "primary": {"usedPercent": 40, "windowDurationMins": 300, "resetsAt": 1},
+        "secondary": {"usedPercent": 7},
+    }
+
+    steps = taken(Fold(), note("account/rateLimits/updated", rateLimits=windows))
+
+    assert steps == (Live("limit", "40 % of 300 minutes used"), Live("limit", "7 % used"))

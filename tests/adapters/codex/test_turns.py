@@ -89,6 +89,21 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
     assert [item.kind for item in watch.items] == ["compaction", "note", "message"]
 
 
+async def test_k10_how_much_of_a_limit_is_used_is_shown_as_it_is_told(stage, place):
+    """K10: what the provider says with a reply."""
+    headers = {
+        "x-codex-primary-used-percent": "40",
+        "x-codex-primary-window-minutes": "300",
+        "x-codex-primary-reset-at": "1900000000",
+    }
+    agent, watch = await stage.agent_that(Say(text="zebra", headers=headers)), Onlooker()
+
+    await agent.take_turn(turn(place), watch)
+
+    limits = {live.text for live in watch.lives if live.kind == "limit"}
+    assert limits == {"40 % of 300 minutes used"}
+
+
 async def test_k10_a_reply_can_be_given_a_shape(stage, place):
     """K10: the schema of a talk's reply reaches the model."""
     schema = {

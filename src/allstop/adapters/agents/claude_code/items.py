@@ -14,6 +14,7 @@ from allstop.core.plain import ending, one_line
 OUTPUT_CHARS = 2000
 MESSAGE_CHARS = 20_000
 REPLY_TOOL = "StructuredOutput"
+COMPACTION = Item(kind="compaction", text="the conversation was compacted")
 
 _PLANS = frozenset({"ExitPlanMode", "TaskCreate", "TaskUpdate", "TodoWrite"})
 

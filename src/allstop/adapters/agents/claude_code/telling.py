@@ -220,7 +220,9 @@ class Telling:
                 yield items.notice(f"denied: {message.tool_name}: {message.message}")
             case "model_refusal_no_fallback":
                 self._refusal = message.api_refusal_explanation or ""
-            case "model_fallback" | "compact_boundary" | "informational":
+            case "compact_boundary":
+                yield items.COMPACTION
+            case "model_fallback" | "informational":
                 words = message.content or message.message or ""
                 yield items.notice(f"{message.subtype.replace('_', ' ')}: {words}")
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -24,6 +25,9 @@ MOST_STRANGE = 20
 USAGE = "thread/tokenUsage/updated"
 BEGIN = "turn/started"
 END = "turn/completed"
+LIMITS = "account/rateLimits/updated"
+COMPACTED = "thread/compacted"
+COMPACTION = Item(kind="compaction", text="the conversation was compacted")
 NOWHERE = told.Where()
 
 
@@ -75,6 +79,7 @@ class Fold:
         self.resolved: set[RequestId] = set()
         self._begun: dict[str, told.ThreadItem] = {}
         self._strange: set[str] = set()
+        self._compactions: Counter[str] = Counter()  # by how they were told
         self._diff = ""
         self._notes: Mapping[str, Callable[[Raw], tuple[Step, ...]]] = {
             "item/started": self._started,
@@ -85,6 +90,8 @@ class Fold:
             "error": self._failed,
             "warning": self._warned,
             "serverRequest/resolved": self._resolved,
+            COMPACTED: lambda _: self._compacted(COMPACTED),
+            LIMITS: self._limits,
             END: self._end,
         }
 
@@ -149,11 +156,25 @@ class Fold:
         self._begun.pop(item.id, None)
         if item.type == "agentMessage":
             self.text = ending(item.text or "", TEXT_CHARS)
+        if item.type == "contextCompaction":
+            return self._compacted(item.type)
         seen = item_of(item)
         if seen and self._guess:
             self._guess.heard(seen)
             self.spent = self._guess.spent
         return (Saw(seen),) if seen else ()
+
+    def _compacted(self, how: str) -> tuple[Step, ...]:
+        """Older ones tell it as a note, newer ones as an item; of both it is one."""
+        before = max(self._compactions.values(), default=0)
+        self._compactions[how] += 1
+        return (Saw(COMPACTION),) if self._compactions[how] > before else ()
+
+    def _limits(self, params: Raw) -> tuple[Step, ...]:
+        """Of the whole account, so it is only shown."""
+        limits = msgspec.json.decode(params, type=told.LimitsNote).rate_limits
+        windows = [each for each in (limits.primary, limits.secondary) if each]
+        return tuple(Live("limit", _window(each)) for each in windows)
 
     def _plan(self, params: Raw) -> tuple[Step, ...]:
         return (Saw(plan_of(msgspec.json.decode(params, type=told.Plan))),)
@@ -194,6 +215,12 @@ class Fold:
         self.ended = Ended(turn.status, turn.error or self.error)
         diff = (Saw(Item(kind="diff", text=self._diff)),) if self._diff else ()
         return (*diff, self.ended)
+
+
+def _window(window: told.Window) -> str:
+    minutes = window.window_duration_mins
+    of = f" of {minutes:,} minutes" if minutes else ""
+    return f"{window.used_percent:.0f} %{of} used"
 
 
 def _delta(message: Message) -> tuple[Step, ...]:

@@ -26,8 +26,6 @@ def item_of(item: ThreadItem) -> Item | None:
             kind, text = "file", f"{changes(item.changes)}\n[{item.status}]"
         case "plan":
             kind, text = "plan", item.text or ""
-        case "contextCompaction":
-            return Item(kind="compaction", text="the conversation was compacted")
         case "mcpToolCall" | "dynamicToolCall":
             kind, text = "tool", _tool(item)
         case "webSearch":

@@ -118,6 +118,7 @@ class TurnEnd(_Told, frozen=True):
 class Window(_Told, frozen=True):
     used_percent: float = 0
     resets_at: int | None = None
+    window_duration_mins: int | None = None
 
 
 class RateLimits(_Told, frozen=True):

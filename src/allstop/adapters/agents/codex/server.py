@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages as told
-from allstop.adapters.agents.codex.fold import END, NOWHERE, USAGE
+from allstop.adapters.agents.codex.fold import END, LIMITS, NOWHERE, USAGE
 from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Lines, LineTooLongError
 from allstop.adapters.agents.peer import GoneError, Peer, SilentError
 from allstop.adapters.agents.rpc import Message, RequestId, decoded, read
@@ -171,9 +171,11 @@ class AppServer:
         if not message.method:
             self.peer.answered(message)
             return True
-        if message.method == "account/rateLimits/updated":
+        if message.method == LIMITS:
             note = decoded(message.params, told.LimitsNote)
             self.limits = note.rate_limits if note else self.limits
+            if len(self._ears) == 1:  # of several it would be a sign of life of none
+                next(iter(self._ears.values()))(message, NOWHERE)
             return True
         where = decoded(message.params, told.Where) or NOWHERE
         if message.method == USAGE:
