@@ -21,7 +21,7 @@ from allstop.core.commands import (
 )
 from allstop.core.events import ChildClosed
 from allstop.core.moves import Outcome, Spawn, Wait
-from allstop.core.specs import BoardSpec, Mode, TaskSpec
+from allstop.core.specs import BoardSpec, Mode, TaskSpec, Terms
 from allstop.core.tasks import Attempt, NewTask, Status
 from flight import BoardFlight
 from histories import NOW
@@ -172,6 +172,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         iterations=7,
         attempt_s=100.0,
         stuck_after=2,
+        terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
     )
     assert (own.agents, own.goal) == (("ben", "anna"), "own\n\nmore")
@@ -187,6 +188,17 @@ def test_b2_where_merging_is_off_the_work_is_brought_home_to_a_branch_and_done()
     assert board.spec_of("a.1")["branch"] == "allstop/a"
     assert board.ends("a.1") == []
     assert board.status("a") == ["done"]
+
+
+def test_p5_each_agent_of_an_attempt_works_on_its_own_terms():
+    terms = {"a": {"idle_s": 60.0}, "b": {"done": "exit", "turn_s": 9.0}, "c": {"idle_s": 60.0}}
+    board = BoardFlight(agents=["a", "b", "c"], terms=terms)
+    board.add("t")
+
+    spec = msgspec.convert(board.spec_of("t.1"), TaskSpec)
+    assert set(spec.terms) == {"b"}
+    assert spec.terms_of("a") == spec.terms_of("c") == Terms(idle_s=60.0)
+    assert spec.terms_of("b") == Terms(done="exit", turn_s=9.0)
 
 
 def test_without_an_agent_the_board_says_so():

@@ -589,6 +589,16 @@ def test_done_by_exit_still_hears_a_signal():
     assert flight.back(said("<promise>BLOCKED: no</promise>", WORK)).outcome is Outcome.BLOCKED
 
 
+def test_p5_whoever_takes_over_works_on_its_own_terms():
+    """P5: a fallback whose exit means done completes the task, within its own times."""
+    terms = {"second": {"done": "exit", "turn_s": 7.0, "idle_s": 5.0, "max_tokens": 90}}
+    flight = fly_in_a_workspace(agents=["first", "second"], turn_s=20.0, terms=terms)
+    move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(60)))
+
+    assert (move.agent, move.timeout_s, move.idle_s, move.max_tokens) == ("second", 7.0, 5.0, 90)
+    assert flight.back(said("no signal", WORK)).outcome is Outcome.DONE
+
+
 # --- the spec ---
 
 

@@ -29,7 +29,7 @@ from allstop.core.run import Pilot, RunState
 
 S = TypeVar("S")
 
-LATER = frozenset({"stash"})
+LATER = frozenset({"stash", "terms"})
 """What older versions did not tell the runs they started."""
 
 

@@ -52,12 +52,19 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
+    terms: dict[AgentName, Terms] = {}  # of those for whom other ones hold than these four
     backoff: Backoff = Backoff()
     limit_retries: int = 3  # of an agent that seems to be at a limit and says not until when
     onto: str = ""  # a commit of the target that the work did not fit
     news: str = ""  # what the first prompt adds to the goal
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
+
+    def terms_of(self, agent: AgentName) -> Terms:
+        own = Terms(
+            done=self.done, turn_s=self.turn_s, idle_s=self.idle_s, max_tokens=self.max_tokens
+        )
+        return self.terms.get(agent, own)
 
 
 class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

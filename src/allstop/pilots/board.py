@@ -195,6 +195,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
+        terms={name: spec.terms[name] for name in agents if spec.terms.get(name, terms) != terms},
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
         onto=task.onto,

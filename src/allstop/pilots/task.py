@@ -47,7 +47,7 @@ from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at, is_in_vain
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
-from allstop.core.specs import TaskSpec
+from allstop.core.specs import TaskSpec, Terms
 
 AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED})
 """Worth another try after a while."""
@@ -208,6 +208,7 @@ def _turn(state: TaskState, brief: Brief) -> Move:
     agent = roster.pick(state.roster, brief.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
+    terms = spec.terms_of(agent)
     news = state.news
     if state.told:
         news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
@@ -216,9 +217,9 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         prompt=prompts.turn(spec.goal, news),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
-        timeout_s=min(spec.turn_s, attempts.seconds_left(state)),
-        idle_s=spec.idle_s,
-        max_tokens=spec.max_tokens,
+        timeout_s=min(terms.turn_s, attempts.seconds_left(state)),
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
     )
 
 
@@ -268,7 +269,7 @@ def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
     head_before = state.change.head if state.change else state.base
     has_moved = turn.change is not None and turn.change.head != head_before
-    said = _signal(state.spec, turn)
+    said = _signal(state.spec.terms_of(state.agent), turn)
     state = replace(
         state,
         thread=turn.thread or state.thread,
@@ -307,9 +308,9 @@ def _cut(state: TaskState, failed: Failed) -> TaskState:
     )
 
 
-def _signal(spec: TaskSpec, turn: TurnDone) -> Said:
+def _signal(terms: Terms, turn: TurnDone) -> Said:
     said = turn.said
-    if spec.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
+    if terms.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
         return Said(signal=Signal.COMPLETE)
     return said
 
