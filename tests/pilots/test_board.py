@@ -190,6 +190,24 @@ def test_b2_where_merging_is_off_the_work_is_brought_home_to_a_branch_and_done()
     assert board.status("a") == ["done"]
 
 
+def test_p5_a_tasks_own_agent_falls_back_on_what_the_settings_say_and_on_nobody_else():
+    alone = BoardFlight(agents=["a"], fallbacks=[])
+    alone.add(need("t", agent="b"), "u")
+    backed = BoardFlight(agents=["a", "c"], fallbacks=["c"])
+    backed.add(need("t", agent="b"))
+
+    assert [move.spec["agents"] for move in alone.spawned] == [["b"], ["a"]]
+    assert backed.spec_of("t.1")["agents"] == ["b", "c"]
+
+
+def test_k13_no_task_starts_whose_agents_share_the_account_that_is_limited():
+    terms = {"a": {"account": "x"}, "b": {"account": "x"}, "c": {"account": "y"}}
+    board = BoardFlight(slots=1, agents=["a"], fallbacks=[], terms=terms)
+    board.add("t1", need("t2", agent="b"), need("t3", agent="c"))
+
+    assert board.rests("t1.1", "every agent is at its limit", later(60)) == ["t3.1"]
+
+
 def test_p5_each_agent_of_an_attempt_works_on_its_own_terms():
     terms = {"a": {"idle_s": 60.0}, "b": {"done": "exit", "turn_s": 9.0}, "c": {"idle_s": 60.0}}
     board = BoardFlight(agents=["a", "b", "c"], terms=terms)

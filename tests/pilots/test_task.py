@@ -589,6 +589,15 @@ def test_done_by_exit_still_hears_a_signal():
     assert flight.back(said("<promise>BLOCKED: no</promise>", WORK)).outcome is Outcome.BLOCKED
 
 
+def test_k13_nobody_of_the_same_account_takes_over_from_one_that_is_limited():
+    terms = {"first": {"account": "x"}, "second": {"account": "x"}}
+    flight = fly(agents=["first", "second", "third"], terms=terms)
+
+    assert flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(60))).agent == "third"
+    move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(90)))
+    assert move == Wait(reason="every agent is at its limit", until=after(60))
+
+
 def test_p5_whoever_takes_over_works_on_its_own_terms():
     """P5: a fallback whose exit means done completes the task, within its own times."""
     terms = {"second": {"done": "exit", "turn_s": 7.0, "idle_s": 5.0, "max_tokens": 90}}

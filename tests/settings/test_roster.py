@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allstop.settings.model import Agent, Driver, Loop, Settings
-from allstop.settings.ranking import roster
+from allstop.settings.ranking import fallbacks, roster
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,19 @@ def test_agents_are_tried_in_this_order(agents, loop, order):
     settings = Settings(agents={name: Agent(driver=Driver.CODEX) for name in agents}, loop=loop)
 
     assert roster(settings) == order
+
+
+@pytest.mark.parametrize(
+    ("loop", "others"),
+    [
+        (Loop(agent="a"), ()),
+        (Loop(agent="a", fallback="b"), ("b",)),
+        (Loop(order=("a", "b")), ("a", "b")),
+        (Loop(agent="claude"), ("gpt",)),
+    ],
+)
+def test_p5_a_tasks_own_agent_is_followed_only_by_those_that_are_named_as_such(loop, others):
+    names = ("a", "b", "claude", "gpt")
+    settings = Settings(agents={name: Agent(driver=Driver.CODEX) for name in names}, loop=loop)
+
+    assert fallbacks(settings) == others

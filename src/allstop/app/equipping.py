@@ -16,7 +16,7 @@ from allstop.core.brakes import Limits, has_sums
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
 from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
-from allstop.settings import empty_gate
+from allstop.settings import empty_gate, fallbacks
 from allstop.settings.detect import detect
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def board_spec(
     return BoardSpec(
         target=work.target(house),
         agents=crew.chosen(house) if agents is None else agents,
+        fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
         terms={AgentName(name): terms(house, agent) for name, agent in settings.agents.items()},
         mode=mode or Mode(loop.mode.value),
         slots=slots or loop.max_parallel,
@@ -84,6 +85,7 @@ def terms(house: House, agent: Agent) -> Terms:
         turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
         idle_s=float(agent.idle_seconds or loop.idle_seconds),
         max_tokens=agent.max_tokens_per_call,
+        account=agent.account or "",
     )
 
 

@@ -33,6 +33,7 @@ class Terms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
+    account: str = ""  # agents of one share its limits
 
 
 class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -66,6 +67,12 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         )
         return self.terms.get(agent, own)
 
+    def sharing(self, agent: AgentName) -> tuple[AgentName, ...]:
+        """Those whom a limit on its account holds, itself included."""
+        account = self.terms_of(agent).account
+        others = [name for name in self.agents if account == self.terms_of(name).account != ""]
+        return tuple(others) or (agent,)
+
 
 class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     task: str
@@ -87,6 +94,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
 
     target: str
     agents: tuple[AgentName, ...] = ()
+    fallbacks: tuple[AgentName, ...] | None = None  # of a task's own agent; None is all of these
     terms: dict[AgentName, Terms] = {}
     mode: Mode = Mode.AUTOPILOT
     slots: int = 2

@@ -141,12 +141,18 @@ def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
     """Those that some task waits for at this moment."""
     timed = [ref for ref, until in state.resting.items() if until is not None and now < until]
     tasks = [state.board[state.refs[ref]] for ref in timed]
-    return {agent for task in tasks for agent in agents_of(state.spec, task)}
+    limited = {agent for task in tasks for agent in agents_of(state.spec, task)}
+    terms = state.spec.terms
+    accounts = {terms[agent].account for agent in limited if agent in terms} - {""}
+    return limited | {agent for agent, their in terms.items() if their.account in accounts}
 
 
 def agents_of(spec: BoardSpec, task: Task) -> tuple[AgentName, ...]:
     """Who may work on a task, in order of preference."""
-    return tuple(dict.fromkeys([task.agent, *spec.agents] if task.agent else spec.agents))
+    if not task.agent:
+        return spec.agents
+    others = spec.agents if spec.fallbacks is None else spec.fallbacks
+    return tuple(dict.fromkeys([task.agent, *others]))
 
 
 def _has_enough(state: BoardState, now: datetime) -> bool:
@@ -176,7 +182,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
     agents = agents_of(spec, task)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
-    terms = spec.terms.get(agents[0], Terms())
+    terms = replace(spec.terms.get(agents[0], Terms()), account="")
     minutes = task.minutes
     made = TaskSpec(
         task=task.id,

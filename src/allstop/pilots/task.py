@@ -329,7 +329,10 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return _cut(state, failed)
     if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
-        held = roster.hold(state.roster, state.agent, until)
+        is_accounts = failed.kind is not FailureKind.OVERLOADED
+        held = state.roster
+        for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
+            held = roster.hold(held, agent, until)
         return replace(state, roster=held, limits=state.limits + 1)
     note = f"{failed.kind}: {one_line(failed.message, 300)}"
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         describe_origin,
     )
     from allstop.settings.problems import Problem, SettingsError
-    from allstop.settings.ranking import roster
+    from allstop.settings.ranking import fallbacks, roster
     from allstop.settings.sensitive import sensitive_part
     from allstop.settings.trusting import distrust, is_trusted, trust
     from allstop.settings.withholding import Untrusted
@@ -47,6 +47,7 @@ __all__ = [
     "Variable",
     "describe_origin",
     "distrust",
+    "fallbacks",
     "is_trusted",
     "load",
     "load_for_work",
@@ -73,7 +74,7 @@ _HOMES = {
         "describe_origin",
     ),
     "problems": ("Problem", "SettingsError"),
-    "ranking": ("roster",),
+    "ranking": ("fallbacks", "roster"),
     "sensitive": ("sensitive_part",),
     "trusting": ("distrust", "is_trusted", "trust"),
     "withholding": ("Untrusted",),

@@ -15,6 +15,13 @@ def roster(settings: Settings) -> tuple[str, ...]:
     return (*named, "gpt") if named == ("claude",) and "gpt" in _workers(settings) else named
 
 
+def fallbacks(settings: Settings) -> tuple[str, ...]:
+    """Who takes over from an agent that a task names itself."""
+    loop = settings.loop
+    named = tuple(name for name in (loop.fallback, *loop.order) if name is not None)
+    return named or roster(settings)[1:]
+
+
 def _first(settings: Settings) -> tuple[str, ...]:
     workers = _workers(settings)
     return ("claude",) if "claude" in workers else workers[:1]
