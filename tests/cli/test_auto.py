@@ -133,6 +133,42 @@ def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
     assert log.count("coder takes a turn") > 3
 
 
+BUDGET = (
+    SETTINGS
+    + """
+[budget]
+turns = 2
+"""
+)
+
+
+def test_k6_a_thread_at_its_limit_says_so_and_goes_on_with_more(coder):
+    """K6: exit code 4, the limit, and what helps; a raised limit resumes."""
+    person = coder(STUCK, BUDGET)
+
+    said = person.allstop("auto", "Write a parser", code=4)
+    assert "auto1: limit reached: turns: 2 of 2. Go on: allstop limit auto1 --times 2" in said
+    assert "still be at its limit: turns: 2 of 2" in person.refuses(
+        "limit", "auto1", "--turns", "2"
+    )
+    assert "no limit is named" in person.refuses("limit", "auto1")
+    assert "auto1: at most 3 turns." in person.allstop("limit", "auto1", "--turns", "3")
+    assert "turns: 3 of 3" in person.allstop("resume", "auto1", code=4)
+    assert person.allstop("log", "auto1").count("coder takes a turn") == 3
+
+
+def test_k6_a_thread_at_its_limit_goes_on_under_raised_settings(coder):
+    person = coder(STUCK, BUDGET)
+    person.allstop("auto", "Write a parser", code=4)
+
+    settings = person.repository / "allstop.toml"
+    settings.write_text(BUDGET.replace("turns = 2", "turns = 9"))
+    person.git("commit", "-qam", "allow more")
+    person.allstop("trust", "--yes")
+
+    assert "no progress" in person.allstop("resume", "auto1", code=3)
+
+
 def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
     """B20: in the middle of its turn, where the driver can; the log says so."""
     script = '[[turn]]\nsteps = [{ hear = true }, { signal = "COMPLETE" }]\n'

@@ -187,7 +187,7 @@ def test_k6_at_a_limit_it_ends_or_asks_as_it_was_told():
 
     assert runs.choose(Eager(), stop, NOW) == Finish(outcome=Outcome.BRAKED, note="turns: 1 of 1")
     assert runs.choose(Eager(), pause, NOW) == Wait(
-        reason="limit reached: turns: 1 of 1", for_person=True
+        reason="limit reached: turns: 1 of 1", for_person=True, at_limit=True
     )
 
 

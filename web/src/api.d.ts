@@ -1381,6 +1381,8 @@ export interface components {
             question: string;
             /** @default false */
             idle: boolean;
+            /** @default false */
+            at_limit: boolean;
         };
         /** TurnDone */
         TurnDone: {
@@ -2142,7 +2144,7 @@ export interface components {
         };
         /**
          * Limit
-         * @description Limits of a task's own, or so many times what it had; they hold from its next attempt on.
+         * @description Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on.
          */
         Limit: {
             /** @enum {unknown} */
@@ -2150,6 +2152,9 @@ export interface components {
             times?: number;
             iterations?: number;
             minutes?: number;
+            turns?: number;
+            tokens?: number;
+            cost_usd?: number;
         };
         /**
          * Pin

@@ -11,6 +11,7 @@ from allstop.app import board as boards
 from allstop.app import rooms
 from allstop.app.cleaning import throw_away
 from allstop.app.crew import chosen
+from allstop.app.raising import Limit, is_run, raise_run
 from allstop.app.remarking import Comment, comment
 from allstop.app.remedies import Clean, clean, raise_limits
 from allstop.app.speaking import asked_of, leave_for, named_in, reply_to, speak
@@ -126,14 +127,6 @@ class Assign(_Deed, frozen=True, tag="assign"):
     """Start this one next, whatever the mode; by this agent, if one is named."""
 
     agent: str | None = None
-
-
-class Limit(_Deed, frozen=True, tag="limit"):
-    """Limits of a task's own, or so many times what it had; they hold from its next attempt on."""
-
-    times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
-    iterations: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    minutes: Annotated[float, Meta(gt=0)] | UnsetType = UNSET
 
 
 class Pin(_Deed, frozen=True, tag="pin"):
@@ -252,6 +245,8 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
             return await _roll_back(station, run)
         case Clean():
             return Done(run=run, note=_kept_as(await clean(house, run)))
+        case Limit(iterations=UnsetType()) if await is_run(house, run):
+            return await _raise(station, run, deed, by)
         case Limit(times=float(times)):
             note = await raise_limits(house, run, times)
             return Done(run=run, driven=station.drives(BOARD), note=note)
@@ -303,6 +298,14 @@ async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, 
     name, _ = await named_in(house, run)
     spoken = await speak(house, name, command, by)
     return Done(run=name, driven=spoken.driven)
+
+
+async def _raise(station: Station, run: str, deed: Limit, by: str) -> Done:
+    """More budget is meant to be used: it goes on, unless a person holds it."""
+    done = await raise_run(station.house, run, deed.allowance, by)
+    if not done.driven and not done.held:
+        await station.go_on(run, by)
+    return Done(run=run, driven=done.driven or not done.held, note=done.note)
 
 
 async def _comment(station: Station, run: str, deed: Comment, by: str) -> Done:

@@ -17,6 +17,7 @@ from allstop.app.looking import others_at_work, record_of
 from allstop.app.models import load_sdks
 from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.parlour import Parlour
+from allstop.app.raising import hold_to_settings
 from allstop.app.seating import Wish, session_spec
 from allstop.app.speaking import refuse_if_stopped, speak
 from allstop.app.stopping import Stopped, raise_stop_file
@@ -92,6 +93,7 @@ class Station:
                 await Parlour(self._shop, thread).go_on()
                 return recorded.run
             await speak(self.house, run, Resume(), by)
+            await hold_to_settings(self.house, run, by)
             if self._is_driven(root):
                 return recorded.run
             if root == BOARD:

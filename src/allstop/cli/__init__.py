@@ -42,7 +42,7 @@ COMMANDS = {
     "skip": ("people", "Go on as if a task were done."),
     "assign": ("people", "Start this one next, whatever the mode."),
     "pin": ("people", "Put a task in front of all scores."),
-    "limit": ("people", "Give a task limits of its own."),
+    "limit": ("limits", "Give a run or a task other limits."),
     "take": ("handing", "Take a task over by hand, in a clone of your own; its agent waits."),
     "give": ("handing", "Give a task back: its agent goes on from what you have committed."),
     "split": ("people", "Put smaller tasks in the place of one."),

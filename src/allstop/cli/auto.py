@@ -198,10 +198,7 @@ class _Sitting:
         assert state is not None, "it was opened"
         held = state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
         if state.closed is None:
-            if not self._as_json:
-                why = "stopped" if held else state.pilot.paused or state.waits or "it waits"
-                click.echo(f"{self._run}: {why}. Go on: allstop resume {self._run}")
-            return STOPPED if held else LIMIT if state.short_until else WAITS
+            return self._left_open(state, held=held)
         match state.closed.outcome:
             case Outcome.DONE:
                 return FINISHED
@@ -211,6 +208,23 @@ class _Sitting:
                 return STOPPED
             case _:
                 return FAILED
+
+    def _left_open(self, state: RunState[AutoState], *, held: bool) -> int:
+        """Say why it goes no further, and what helps."""
+        from allstop.core.moves import Wait
+        from allstop.core.run import outlook
+
+        name, now = self._run, self._house.clock.now()
+        move = outlook(self._story.pilot, state, now, self._engine.helm)
+        why = move.reason if isinstance(move, Wait) else "it waits"
+        code = LIMIT if isinstance(move, Wait) and move.at_limit else WAITS
+        helps = f"allstop resume {name}"
+        if code == LIMIT:
+            more = "allstop today" if state.short_until else f"allstop limit {name} --times 2"
+            helps = f"{more}, then {helps}"
+        if not self._as_json:
+            click.echo(f"{name}: {'stopped' if held else why}. Go on: {helps}")
+        return STOPPED if held else code
 
 
 def _offered(ask: Ask) -> list[str]:

@@ -1,4 +1,4 @@
-"""People step in: approve, redo, reject, retry, skip, assign, limit, pin, rollback, mode, clean."""
+"""People step in: approve, redo, reject, retry, skip, assign, pin, rollback, mode, clean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from allstop.core.errors import AllstopError
 
 
-def _say(context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool) -> None:
+def say_of_task(
+    context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool
+) -> None:
     with context.house() as house:
         driven = run(lambda: _tell(house, command))
     if as_json:
@@ -92,7 +94,7 @@ def redo(context: Context, task_id: str, text: str, as_json: bool) -> None:
     """Send work that waits for review back to the agent, with a comment."""
     from allstop.core.commands import Redo
 
-    _say(context, task_id, Redo(task=task_id, text=text), "goes back", as_json=as_json)
+    say_of_task(context, task_id, Redo(task=task_id, text=text), "goes back", as_json=as_json)
 
 
 @click.command()
@@ -103,7 +105,9 @@ def reject(context: Context, task_id: str, as_json: bool) -> None:
     """Cancel a task whose work waits for review; the work is kept."""
     from allstop.core.commands import Reject
 
-    _say(context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json)
+    say_of_task(
+        context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json
+    )
 
 
 @click.command()
@@ -116,7 +120,7 @@ def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
     from allstop.core.commands import Retry
 
     command = Retry(task=task_id, text=f"A person says: {text}" if text else "")
-    _say(context, task_id, command, "will be tried again", as_json=as_json)
+    say_of_task(context, task_id, command, "will be tried again", as_json=as_json)
 
 
 @click.command()
@@ -127,7 +131,7 @@ def skip(context: Context, task_id: str, as_json: bool) -> None:
     """Go on as if a task were done."""
     from allstop.core.commands import Skip
 
-    _say(context, task_id, Skip(task=task_id), "is skipped", as_json=as_json)
+    say_of_task(context, task_id, Skip(task=task_id), "is skipped", as_json=as_json)
 
 
 @click.command()
@@ -146,7 +150,7 @@ def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> 
         with context.house() as house:
             chosen(house, agent)
     command = Assign(task=task_id, agent=AgentName(agent) if agent else None)
-    _say(context, task_id, command, "is assigned", as_json=as_json)
+    say_of_task(context, task_id, command, "is assigned", as_json=as_json)
 
 
 @click.command()
@@ -161,60 +165,12 @@ def pin(context: Context, task_ids: tuple[str, ...], off: bool, as_json: bool) -
 
     if len(task_ids) == 1:
         done = "is where its score puts it" if off else "is next"
-        _say(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
+        say_of_task(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
         return
     if off:
         raise AllstopError("--off is for one task", "allstop pin --off ID")
     names = ", ".join(task_ids)
-    _say(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
-
-
-@click.command()
-@click.argument("task_id", metavar="ID")
-@click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt.")  # fmt: skip
-@click.option("--times", type=click.FloatRange(min=1, min_open=True), help="Both, so many times what it had.")  # fmt: skip
-@json_option
-@click.pass_obj
-def limit(
-    context: Context,
-    task_id: str,
-    iterations: int | None,
-    minutes: float | None,
-    times: float | None,
-    as_json: bool,
-) -> None:
-    """Give a task limits of its own; they hold from its next attempt on."""
-    if times is not None and iterations is None and minutes is None:
-        _raise(context, task_id, times, as_json=as_json)
-        return
-    from msgspec import UNSET
-
-    from allstop.core.commands import EditTask
-    from allstop.core.errors import AllstopError
-    from allstop.core.tasks import Changes
-
-    if iterations is None and minutes is None:
-        raise AllstopError("no limit is named", "--times X, or --iterations N or --minutes M")
-    if times is not None:
-        raise AllstopError("--times stands for itself", "leave out --iterations and --minutes")
-    changes = Changes(
-        iterations=UNSET if iterations is None else iterations,
-        minutes=UNSET if minutes is None else minutes,
-    )
-    command = EditTask(task=task_id, changes=changes)
-    _say(context, task_id, command, "has its own limits", as_json=as_json)
-
-
-def _raise(context: Context, task_id: str, times: float, *, as_json: bool) -> None:
-    from allstop.app.remedies import raise_limits
-
-    with context.house() as house:
-        note = run(lambda: raise_limits(house, task_id, times))
-    if as_json:
-        print_json({"task": task_id, "times": times, "note": note})
-    else:
-        click.echo(f"{task_id}: {note}.")
+    say_of_task(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
 
 
 @click.command()

@@ -159,6 +159,7 @@ def _is_at_rest(view: RunView) -> bool:
 async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     from allstop.app.equipping import board_spec
     from allstop.app.looking import helm_of, record_of
+    from allstop.app.raising import hold_to_settings
     from allstop.app.rooms import thread_of
     from allstop.app.speaking import speak
     from allstop.cli.boarding import work
@@ -176,6 +177,7 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
         hint = f"`allstop room --resume --thread {thread}` goes on with its session"
         raise AllstopError(f"{run_id} is a room", hint)
     await speak(house, run_id, Resume())
+    await hold_to_settings(house, run_id, "allstop resume")
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")
         return 0

@@ -145,16 +145,16 @@ class Story:
     """A run of Full Auto as it is told: what happens, what guidance says, what is decided."""
 
     def __init__(self, pilot: Pilot[AutoState]) -> None:
-        self._pilot = pilot
+        self.pilot = pilot
         self.state: RunState[AutoState] | None = None
 
     def take(self, event: Event) -> list[Line]:
         """What to show of the next event of the record."""
         before = self.state
         if isinstance(event, Opened):
-            self.state = runs.begin(self._pilot, event)
+            self.state = runs.begin(self.pilot, event)
         elif before is not None:
-            self.state = runs.evolve(self._pilot, before, event)
+            self.state = runs.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
         return [*lines(event), *_news(before.pilot if before else None, self.state.pilot, event.at)]

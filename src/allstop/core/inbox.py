@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.approvals import Ask, Question, words
-from allstop.core.brakes import Grip
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.moves import Wait
@@ -89,7 +87,7 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
         if not sight.driven and not sight.idle:
             text = "nobody drives it"
             yield _item(sight, Kind.INTERRUPTED, text, _goes_on(sight), "resume", "abort")
-    elif move.for_person and (not sight.idle or _is_braked(sight, now)):
+    elif move.for_person and (not sight.idle or move.at_limit):
         yield _of_wait(sight, move, now)
 
 
@@ -100,22 +98,28 @@ def _goes_on(sight: Sight) -> str:
     return "allstop run" if root == BOARD else f"allstop resume {root}"
 
 
-def _is_braked(sight: Sight, now: datetime) -> bool:
-    state = sight.state
-    verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, now)
-
-
 def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
     name = _task_of(sight) or sight.run
-    if _is_braked(sight, now):
-        return _item(sight, Kind.LIMIT, wait.reason, f"allstop log {name}", "limit", "abort")
+    if wait.at_limit:
+        do, *options = _at_limit(sight, name, now)
+        return _item(sight, Kind.LIMIT, wait.reason, do, *options)
     if sight.state.opened.kind == "merge":
         return _item(sight, Kind.MERGE, wait.reason, "allstop run", "retry")
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")
     return _item(sight, Kind.PAUSED, wait.reason, _goes_on(sight), "resume", "tell")
+
+
+def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
+    """A command that helps, and what can be said to it."""
+    if runs.is_short(sight.state, now):
+        return "allstop today", "abort"  # allows all runs more
+    if root_of(sight.run) == BOARD:
+        return f"allstop log {name}", "limit", "abort"
+    if sight.state.broke:  # maybe the disk's or the memory's, which can be tried again
+        return _goes_on(sight), "limit", "resume", "abort"
+    return f"allstop limit {name} --times 2", "limit", "abort"
 
 
 def _of_ask(sight: Sight, ask: Ask) -> Waiting:

@@ -190,7 +190,7 @@ def outlook(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_
     move = choose(pilot, state, now, helm)
     until = state.short_until
     if isinstance(move, TakeTurn | Spawn) and until is not None and now < until:
-        return Wait(reason=state.waits, until=until, for_person=True)
+        return Wait(reason=state.waits, until=until, for_person=True, at_limit=True)
     return move
 
 
@@ -230,7 +230,7 @@ def is_frozen(state: RunState[S], helm: Helm) -> bool:
 
 def _braked(limits: Limits, verdict: Verdict) -> Move:
     if limits.at_limit is AtLimit.PAUSE:
-        return Wait(reason=f"limit reached: {verdict.reason}", for_person=True)
+        return Wait(reason=f"limit reached: {verdict.reason}", for_person=True, at_limit=True)
     return Finish(outcome=Outcome.BRAKED, note=verdict.reason)
 
 

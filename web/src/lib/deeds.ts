@@ -107,7 +107,7 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
 }
 
 /** How much higher a limit gets each time. */
-const RAISE_BY = 1.5
+export const RAISE_BY = 1.5
 
 interface Words {
   command: string

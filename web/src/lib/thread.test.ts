@@ -3,7 +3,7 @@ import { stateWords, switchOf } from './thread'
 import type { AutoView, RunView } from './wire'
 
 const run = (status: string, outcome: string | null = null) => ({ status, outcome }) as RunView
-const auto = (paused = '', asks: object[] = []) => ({ paused, asks }) as unknown as AutoView
+const auto = (condition = '', asks: object[] = []) => ({ condition, asks }) as unknown as AutoView
 
 test('a thread is on while nothing holds it', () => {
   expect(switchOf(run('running'), auto())).toBe('on')
@@ -16,6 +16,11 @@ test('a person, an Allstop, a crash or a decision turns it off', () => {
     expect(switchOf(run(status), auto())).toBe('off')
   expect(switchOf(run('waiting'), auto('soft stop: no progress'))).toBe('off')
   expect(stateWords(run('pausing'), auto())).toBe('Going off after this turn')
+})
+
+test('K6 at its limit it is off, and says so', () => {
+  expect(switchOf(run('waiting'), auto('budget: turns: 2 of 2'))).toBe('off')
+  expect(stateWords(run('waiting'), auto('budget: turns: 2 of 2'))).toBe('Off: at its limit')
 })
 
 test('what is over can’t be switched', () => {

@@ -6,10 +6,10 @@ export type Switch = 'on' | 'off' | 'over'
 
 const HELD = ['paused', 'pausing', 'stopped', 'frozen', 'interrupted']
 
-/** A thread that a decision paused is off as well: it goes on when a person says so. */
+/** A thread that a decision paused, or that is at its limit, is off as well: a person has a say. */
 export function switchOf(run: RunView, auto: AutoView): Switch {
   if (run.outcome) return 'over'
-  return HELD.includes(run.status) || auto.paused ? 'off' : 'on'
+  return HELD.includes(run.status) || auto.condition ? 'off' : 'on'
 }
 
 /** What the switch says of itself. */
@@ -21,6 +21,7 @@ export function stateWords(run: RunView, auto: AutoView): string {
       return auto.asks.length ? 'On, and asks you' : 'On'
     case 'off':
       if (run.status === 'pausing') return 'Going off after this turn'
+      if (auto.condition.startsWith('budget: ')) return 'Off: at its limit'
       return run.status === 'stopped' ? 'Off: stopped' : 'Off'
   }
 }

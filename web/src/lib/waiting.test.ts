@@ -52,6 +52,16 @@ test('a task is told by its id, a run by its own, and unknown ways are not offer
   ).toEqual(['retry'])
 })
 
+test('K6 a limit is raised where it holds: of the run, not of its task', () => {
+  const asked = waiting({ kind: 'limit', task: 'T1', options: ['limit', 'abort'] })
+
+  expect(ways(asked).map(({ command, words }) => [command, words])).toEqual([
+    ['limit', { times: 1.5 }],
+    ['abort', undefined],
+  ])
+  expect(nameOf(asked)).toBe('board/t1')
+})
+
 test('U4 each way has a key of its own, and some take words', () => {
   for (const options of [
     ['allow', 'session', 'deny'],

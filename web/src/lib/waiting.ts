@@ -1,5 +1,6 @@
 // What waits for a person, and the ways to deal with each of them.
 
+import { RAISE_BY } from './deeds'
 import type { Waiting } from './wire'
 
 export interface Way {
@@ -16,6 +17,13 @@ const OF_COMMANDS: Record<string, Way> = {
   session: { label: 'Allow from now on', key: 's', command: 'allow', words: { session: true } },
   deny: { label: 'Deny', key: 'd', command: 'deny' },
   resume: { label: 'Go on', key: 'r', command: 'resume', isFirst: true },
+  limit: {
+    label: 'Raise the limit',
+    key: '+',
+    command: 'limit',
+    words: { times: RAISE_BY },
+    isFirst: true,
+  },
   abort: { label: 'End it', key: 'x', command: 'abort' },
   retry: { label: 'Retry', key: 'r', command: 'retry', isFirst: true },
   skip: { label: 'Skip', key: 'x', command: 'skip' },
@@ -40,8 +48,9 @@ export function ways(waiting: Waiting): Way[] {
   return (waiting.options ?? []).flatMap((name) => OF_COMMANDS[name] ?? [])
 }
 
-/** What the commands know it by: a question has a name of its own, a task its id. */
+/** What the commands know it by: a question has a name of its own, a limit its run, a task its id. */
 export function nameOf({ kind, id, task, run }: Waiting): string {
+  if (kind === 'limit') return run
   return kind === 'leave' || kind === 'question' ? id : task || run
 }
 
