@@ -276,7 +276,7 @@ def _show_leftovers(found: list[Leftover], *, as_json: bool) -> None:
         print_json({"workspaces": found})
         return
     for each in found:
-        can = "can go" if each.is_safe else "stays: work in it is not merged"
+        can = "can go" if each.is_safe else f"stays: {each.why_not}"
         click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
     if not found:
         click.echo("Nothing to clean.")

@@ -31,6 +31,19 @@ MESS = {
     "nothing done": ("true", (False, False)),
     "unmerged": ("echo x >x; git add -A; git commit -qm x", (True, False)),
     "uncommitted": ("echo x >x", (False, True)),
+    "on another branch": (
+        "git switch -qc side; echo x >x; git add -A; git commit -qm x; git switch -q -",
+        (True, False),
+    ),
+    "under a tag": (
+        "git switch -q --detach; git commit -q --allow-empty -m x; git tag -am x x; git switch -q -",
+        (True, False),
+    ),
+    "in a tree of its own": (
+        "git worktree add -q --detach $HOME/other; cd $HOME/other; git commit -q --allow-empty -m x",
+        (True, False),
+    ),
+    "another branch without work": ("git branch side; git tag here", (False, False)),
     "stashed": ("echo x >a.txt; git stash -q", (False, True)),
 }
 
@@ -51,7 +64,7 @@ async def test_b6_what_is_in_a_workspace_is_told(desk, cleaning, mess):
     assert leftover.is_safe == (expected == (False, False))
 
 
-@pytest.mark.parametrize("mess", ["unmerged", "uncommitted", "stashed"])
+@pytest.mark.parametrize("mess", ["unmerged", "on another branch", "uncommitted", "stashed"])
 async def test_b6_nothing_with_work_in_it_is_removed_unasked(desk, cleaning, mess):
     """B6: nothing with unmerged commits or changes is ever deleted without being asked."""
     await desk.opened()

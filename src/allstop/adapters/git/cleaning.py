@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -59,6 +60,17 @@ class Leftover(Struct, frozen=True, kw_only=True):
         """Whether nothing is lost with it."""
         return self.state is not State.DAMAGED and not self.unmerged and not self.uncommitted
 
+    @property
+    def why_not(self) -> str:
+        """What would be lost with it."""
+        if self.state is State.DAMAGED:
+            return "it is damaged, and nobody can say what is in it"
+        what = [
+            *(["commits that are not merged"] if self.unmerged else []),
+            *(["changes that are not committed"] if self.uncommitted else []),
+        ]
+        return f"it has {' and '.join(what)}"
+
 
 class Removal(Struct, frozen=True, kw_only=True):
     """What became of a workspace that was to be removed."""
@@ -99,7 +111,7 @@ class Cleaning:
         """
         found = await self._look(folder_name(workspace), label)
         if not force and not found.is_safe:
-            return Removal(name=workspace, removed=False, reason=_why_not(found))
+            return Removal(name=workspace, removed=False, reason=found.why_not)
         tree = Tree(self._folder / folder_name(workspace))
         lost = await self._bring_home(workspace, label) if found.state is State.WHOLE else ""
         backup = await self._let_go(workspace, found.target)
@@ -127,11 +139,11 @@ class Cleaning:
         meta = tree.meta()
         name = meta.name if meta and meta.name else _name_of(folder)
         if not tree.folder.is_dir():
-            unmerged = await self._is_unmerged(await self._tip(name), name, "")
+            unmerged = await self._are_unmerged(await self._came_home(name), name, "")
             return Leftover(name=name, state=State.GONE, unmerged=unmerged)
         size_bytes, used_at = await anyio.to_thread.run_sync(_measured, tree.folder)
         if meta is None:
-            unmerged = await self._is_unmerged(await self._tip(name), name, "")
+            unmerged = await self._are_unmerged(await self._came_home(name), name, "")
             return Leftover(
                 name=name,
                 state=State.UNFINISHED,
@@ -139,47 +151,49 @@ class Cleaning:
                 used_at=used_at,
                 unmerged=unmerged,
             )
-        head, is_dirty = await self._inside(name, label)
-        known = head or await self._tip(name)
+        heads, is_dirty = await self._inside(name, label)
+        known = heads or await self._came_home(name)
         return Leftover(
             name=name,
-            state=State.WHOLE if head else State.DAMAGED,
+            state=State.WHOLE if heads else State.DAMAGED,
             size_bytes=size_bytes,
             used_at=used_at,
             target=meta.target,
-            unmerged=await self._is_unmerged(known, name, meta.target),
+            unmerged=await self._are_unmerged(known, name, meta.target),
             uncommitted=is_dirty,
         )
 
-    async def _inside(self, workspace: str, label: str) -> tuple[str, bool]:
-        """Its last commit, and whether anything is in it that isn't in a commit."""
+    async def _inside(self, workspace: str, label: str) -> tuple[list[str], bool]:
+        """The last commits of all branches, and whether anything is in it that isn't in a commit."""
         said: list[str] = []
         try:
             with anyio.move_on_after(LOOK_WITHIN_S):
                 place = self._workspaces.place(workspace)
                 said = (await self._boxes.run(place, label, LOOK)).splitlines()
         except TROUBLE:
-            return "", False
-        if len(said) != 3 or not is_commit_name(said[0]):
-            return "", False
-        head, changes, stashes = said
-        return head, changes != "clean" or stashes != "0"
+            return [], False
+        head, changes, stashes, *others = said if len(said) >= 3 else ("", "", "")
+        if not all(map(is_commit_name, [head, *others])):
+            return [], False
+        return [head, *others], changes != "clean" or stashes != "0"
 
-    async def _is_unmerged(self, commit: str | None, workspace: str, target: str) -> bool:
+    async def _are_unmerged(self, commits: Sequence[str], workspace: str, target: str) -> bool:
         """Ancestry is looked up at home: a commit that never came here is not merged."""
-        if commit is None:
+        if not commits:
             return False
-        if await self._repository.commit(commit) is None:
+        if None in await self._repository.named(*(f"{commit}^{{commit}}" for commit in commits)):
             return True
-        lines = [await self._repository.branch(target)] if target else []
-        lines += [await self._repository.commit(base_ref(workspace))]
-        for line in lines:
-            if line is not None and await self._repository.is_ancestor(commit, line):
-                return False
-        return True
+        branch = await self._repository.branch(target) if target else None
+        lines = filter(None, [branch, await self._repository.commit(base_ref(workspace))])
+        wanted = "".join(f"{word}\n" for word in (*commits, *(f"^{line}" for line in lines)))
+        found = await self._repository.output(
+            "rev-list", "--max-count=1", "--stdin", stdin=wanted.encode()
+        )
+        return bool(found)
 
-    async def _tip(self, workspace: str) -> str | None:
-        return await self._repository.commit(tip_ref(workspace))
+    async def _came_home(self, workspace: str) -> list[str]:
+        tip = await self._repository.commit(tip_ref(workspace))
+        return [tip] if tip else []
 
     # --- removing ---
 
@@ -192,7 +206,7 @@ class Cleaning:
         """Drop its refs; the one that keeps commits which would be lost, in the same breath."""
         refs = await self._refs_of(workspace)
         commit = refs.get(tip_ref(workspace))
-        is_lost = await self._is_unmerged(commit, workspace, target)
+        is_lost = await self._are_unmerged([commit] if commit else [], workspace, target)
         backup = await self._next_backup(workspace, commit) if commit and is_lost else ""
         lines = [f"update {backup} {commit}"] if backup else []
         await self._repository.set_refs(*lines, *_deletions(workspace, refs))
@@ -214,16 +228,6 @@ class Cleaning:
 def _deletions(workspace: str, refs: dict[str, str]) -> list[str]:
     own = (base_ref(workspace), tip_ref(workspace), merge_ref(workspace))
     return [f"delete {ref} {commit}" for ref, commit in refs.items() if ref in own]
-
-
-def _why_not(found: Leftover) -> str:
-    if found.state is State.DAMAGED:
-        return "it is damaged, and nobody can say what is in it"
-    what = [
-        *(["commits that are not merged"] if found.unmerged else []),
-        *(["changes that are not committed"] if found.uncommitted else []),
-    ]
-    return f"it has {' and '.join(what)}"
 
 
 def _name_of(folder: str) -> str:

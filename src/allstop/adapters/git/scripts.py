@@ -186,9 +186,12 @@ LOOK = (
 git rev-parse --verify 'HEAD^{commit}'
 if [ -n "$(git status --porcelain | head -c 1)" ]; then echo dirty; else echo clean; fi
 git stash list | wc -l
+git rev-list --no-walk --exclude=refs/stash --all
 """
 )
-"""Prints the last commit, whether anything is uncommitted, and how many stashes there are."""
+"""Prints the last commit, whether anything is uncommitted, how many stashes there are, and the last
+commit of every ref.
+"""
 
 
 def not_work(paths: Sequence[str]) -> list[str]:
