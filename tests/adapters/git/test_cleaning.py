@@ -132,6 +132,28 @@ async def test_b6_a_damaged_one_is_removed_only_by_name_and_what_came_home_is_ke
     assert not desk.tree().exists()
 
 
+async def test_b6_what_was_put_aside_stays_each_time_until_it_is_named(desk, cleaning):
+    """B6: of a tree that was damaged nobody can say what is in it."""
+    await desk.opened()
+    notes = []
+    for number in range(3):
+        await desk.agent(f"echo {number} >p.txt; rm -rf .git")
+        notes += (await desk.opened()).notes
+
+    leftover = await found(cleaning)
+    unasked = await cleaning.remove("w", "clean")
+
+    folders = [desk.folder / "w" / name for name in ("damaged", "damaged-2", "damaged-3")]
+    assert [(folder / "p.txt").read_text() for folder in folders] == ["0\n", "1\n", "2\n"]
+    assert leftover.put_aside == tuple(map(str, folders))
+    assert [str(folder) in note for folder, note in zip(folders, notes, strict=True)] == [True] * 3
+    assert not leftover.is_safe
+    assert not unasked.removed
+    assert str(folders[0]) in unasked.reason
+    assert (await cleaning.remove("w", "clean", force=True)).removed
+    assert not (desk.folder / "w").exists()
+
+
 async def test_b6_one_that_was_never_finished_is_safe_to_remove(desk, cleaning):
     await desk.opened()
     (desk.tree().parent / "meta.json").unlink()

@@ -54,11 +54,13 @@ class Leftover(Struct, frozen=True, kw_only=True):
     target: str = ""
     unmerged: bool = False  # it has commits that its target has not
     uncommitted: bool = False  # changes, or stashes
+    put_aside: tuple[str, ...] = ()  # folders with what was in it when it was damaged
 
     @property
     def is_safe(self) -> bool:
         """Whether nothing is lost with it."""
-        return self.state is not State.DAMAGED and not self.unmerged and not self.uncommitted
+        has_work = self.unmerged or self.uncommitted or bool(self.put_aside)
+        return self.state is not State.DAMAGED and not has_work
 
     @property
     def why_not(self) -> str:
@@ -68,6 +70,7 @@ class Leftover(Struct, frozen=True, kw_only=True):
         what = [
             *(["commits that are not merged"] if self.unmerged else []),
             *(["changes that are not committed"] if self.uncommitted else []),
+            *(f"what was put aside when it was damaged ({path})" for path in self.put_aside),
         ]
         return f"it has {' and '.join(what)}"
 
@@ -161,6 +164,7 @@ class Cleaning:
             target=meta.target,
             unmerged=await self._are_unmerged(known, name, meta.target),
             uncommitted=is_dirty,
+            put_aside=tuple(map(str, tree.put_aside())),
         )
 
     async def _inside(self, workspace: str, label: str) -> tuple[list[str], bool]:

@@ -117,11 +117,13 @@ class Resuming:
         """From the work that came home, or from the base where none did."""
         commit = await self._repository.commit(tip_ref(workspace)) or meta.base
         extras = laying.Extras(*await self._repository.named(*laying.extras_of(commit)))
+        before = tree.put_aside()
         await anyio.to_thread.run_sync(tree.make_anew)
         made = await self._making.make(
             tree, commit, workspace, label, extras=extras, port=meta.port
         )
-        left = f"; what was left of it is in {tree.damaged}" if tree.damaged.exists() else ""
+        aside = [path for path in tree.put_aside() if path not in before]
+        left = f"; what was left of it is in {aside[-1]}" if aside else ""
         notes.append(f"it was damaged and has been made anew from {commit[:12]}{left}")
         notes += made.notes
         meta = replace(meta, borrows=made.borrows, stores=made.stores, excluded=made.excluded)

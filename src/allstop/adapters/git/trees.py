@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ class Meta(Struct, frozen=True, kw_only=True):
     stores: tuple[str, ...] = ()  # of submodules, besides the repository's own
     excluded: tuple[str, ...] = ()  # paths in it that are nobody's work
 
+
+_DAMAGED = re.compile(r"damaged(-[0-9]+)?")
 
 FIRST_PORT, PORTS = 41_000, 20
 """Each workspace has so many ports of its own, from the first one on."""
@@ -81,9 +84,10 @@ class Tree:
         """The home while it is made, where something is laid into it or it has another already."""
         return self.folder / "making"
 
-    @cached_property
-    def damaged(self) -> Path:
-        return self.folder / "damaged"
+    def put_aside(self) -> list[Path]:
+        """Trees that were damaged, each as it was left; the last one at the end."""
+        found = (path for path in self.folder.glob("damaged*") if _DAMAGED.fullmatch(path.name))
+        return sorted(found, key=lambda path: (len(path.name), path.name))
 
     @cached_property
     def refused(self) -> Path:
@@ -119,14 +123,19 @@ class Tree:
             folder.mkdir(mode=0o700, parents=True)
 
     def make_anew(self) -> None:
-        """An empty tree; what was in it is put aside, the home stays."""
-        remove_tree(self.damaged)
+        """An empty tree; what was in it is put aside beside what was before, the home stays."""
         if os.path.lexists(self.work):
-            self.work.rename(self.damaged)
+            self.work.rename(self._aside())
         remove_tree(self.making)
         self.refused.unlink(missing_ok=True)
         for folder in (self.work, self.home, self.making):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _aside(self) -> Path:
+        before = self.put_aside()
+        if not before:
+            return self.folder / "damaged"
+        return self.folder / f"damaged-{int(before[-1].name.partition('-')[2] or 1) + 1}"
 
     def empty(self) -> None:
         """Begin again with what is being made."""
