@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from allstop.app import board as boards
 from allstop.app import doing
 from allstop.app.doing import ALL, do
 from allstop.app.opening import StartAuto, StartBoard, StartRoom
@@ -12,6 +13,7 @@ from allstop.app.tellers import tellers
 from allstop.core.events import Opened
 from allstop.core.ids import BOARD, RunId
 from allstop.core.talk import TalkMode
+from allstop.core.tasks import Status
 from allstop.ports import Entry
 from listeners import listening
 from parlours import says, to, until, writes
@@ -69,6 +71,31 @@ async def test_p11_a_board_tells_of_a_question_and_of_its_end(house, listener):
     assert first == [("needs_you", f"project: {task} waits for you", "asks: red or blue?")]
     assert both[1:] == [("done", "project: The board is complete", "1 done")]
     assert len(listener.got) == 2
+
+
+async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, listener, person):
+    """And of nothing that happened before."""
+    nobody = SETTINGS.replace('urls = ["{url}"]', "")
+    house = trusted(nobody, worker=[writes("one.txt"), writes("two.txt")])
+    async with station(house) as here:
+        first = await add(here, "One", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        await until(lambda: _is_done(here, first), "the first")
+        toml = person.repository / "allstop.toml"
+        toml.write_text(
+            toml.read_text().replace("[notify]", f'[notify]\nurls = ["{listener.url()}"]')
+        )
+        person.commit()
+        person.allstop("trust", "--yes")
+        assert house.renew_settings() == ""
+        await add(here, "Two", agent="worker")
+        got = await told(listener, 1)
+
+    assert got == [("done", "project: The board is complete", "2 done")]
+
+
+async def _is_done(here, task):
+    return (await boards.find(here.house, task)).status is Status.DONE
 
 
 async def test_p11_a_failure_is_told(house, listener):

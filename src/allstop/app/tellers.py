@@ -37,6 +37,21 @@ def tellers(house: House) -> list[Teller]:
     return found
 
 
+class Roster:
+    """Everybody who can be told here by the settings in force: the same list until these change."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._notify = house.settings.notify
+        self._found = tellers(house)
+
+    def __call__(self) -> list[Teller]:
+        notify = self._house.settings.notify
+        if notify != self._notify:
+            self._notify, self._found = notify, tellers(self._house)
+        return self._found
+
+
 def quiet_hours(house: House) -> Quiet | None:
     """As the settings have them now."""
     notify = house.settings.notify

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from allstop.adapters.telling import Post
 from allstop.app.following import Reader
-from allstop.app.tellers import quiet_hours, tellers
+from allstop.app.tellers import Roster, quiet_hours
 from allstop.core import alerts
 from allstop.core.alerts import Alert, Scene, Told
 from allstop.core.events import Closed, Halted
@@ -31,13 +31,9 @@ async def telling(
 
     `name` is what the engine signs its receipts with.
     """
-    found = tellers(house)
-    if not found:
-        yield
-        return
     log = house.folder / "logs" / "notify.log"
     async with Post(
-        found, log, clock=house.clock, show=show, quiet=lambda: quiet_hours(house)
+        Roster(house), log, clock=house.clock, show=show, quiet=lambda: quiet_hours(house)
     ) as post:
         watch = _Watch(house, engine, name, post, show)
         await watch.begin()
@@ -76,7 +72,13 @@ class _Watch:
         self.reader.seqs[HELM] = helm[-1].seq if helm else 0
 
     def ear(self, run: RunId, seq: int) -> None:
-        """A run that ends is forgotten by the engine: what is known of it is kept until it is read."""
+        """A run that ends is forgotten by the engine: what is known of it is kept until it is read.
+
+        Nothing is read while nobody can be told.
+        """
+        if not self._post.reaches_anybody:
+            self.reader.seqs[run] = max(seq, self.reader.seqs.get(run, 0))
+            return
         state = self._engine.state(run)
         if state is not None:
             self._states[run] = state

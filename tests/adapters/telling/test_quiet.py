@@ -34,7 +34,8 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
     def tell(level, title):
         office.tell(Alert(level=level, title=title, run=RunId("x"), at=clock.now()))
 
-    async with Post([teller], tmp_path / "log", clock=clock, quiet=lambda: night) as office:
+    tellers = [teller]
+    async with Post(lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: night) as office:
         await anyio.sleep(HOUR_S)
         tell(Level.DONE, "one")
         tell(Level.NEEDS_YOU, "two")
@@ -57,8 +58,9 @@ async def test_p11_hours_that_are_taken_back_end_at_once(tmp_path):
     teller = Kept(clock)
     hours = [quiet.read("00:00-12:00", UTC)]
 
+    tellers = [teller]
     async with Post(
-        [teller], tmp_path / "log", clock=clock, quiet=lambda: hours[0] if hours else None
+        lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: hours[0] if hours else None
     ) as office:
         office.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
         await anyio.sleep(HOUR_S)

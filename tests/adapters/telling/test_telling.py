@@ -291,7 +291,7 @@ def alert(number):
 
 def post(tellers, tmp_path, shown=None, clock=None):
     show = shown.append if shown is not None else lambda line: None
-    return Post(tellers, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show)
+    return Post(lambda: tellers, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show)
 
 
 async def test_p11_one_that_hangs_keeps_nobody_waiting_neither_others_nor_the_end(tmp_path):

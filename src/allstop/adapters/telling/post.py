@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 import anyio
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from allstop.core import pacing
@@ -41,18 +41,22 @@ async def deliver(teller: Teller, alert: Alert) -> str:
 
 
 class Post:
-    """Within `async with`, `tell` returns at once."""
+    """Within `async with`, `tell` returns at once.
+
+    `tellers` says who can be told now; it gives the same list again while these are the same.
+    """
 
     def __init__(
         self,
-        tellers: Sequence[Teller],
+        tellers: Callable[[], Sequence[Teller]],
         log: Path,
         *,
         clock: Clock,
         show: Callable[[str], None] = lambda line: None,
         quiet: Callable[[], Quiet | None] = lambda: None,
     ) -> None:
-        self._tellers = tellers
+        self._find = tellers
+        self._tellers: Sequence[Teller] = ()
         self._log = log
         self._clock = clock
         self._show = show
@@ -64,16 +68,21 @@ class Post:
         self._boxes: list[MemoryObjectSendStream[Alert]] = []
         self._scope: anyio.CancelScope
         self._emptied: anyio.Event
+        self._over: anyio.Event
         self._group: TaskGroup
+        self._serving: TaskGroup
 
     async def __aenter__(self) -> Post:
         self._scope = anyio.CancelScope(shield=True)
         self._emptied = anyio.Event()
-        boxes = [anyio.create_memory_object_stream[Alert](MOST_WAITING) for _ in self._tellers]
-        self._boxes = [box for box, _ in boxes]
+        self._over = anyio.Event()
         self._group = await self._stack.enter_async_context(anyio.create_task_group())
-        self._group.start_soon(self._work, [received for _, received in boxes])
+        await self._group.start(self._work)
         return self
+
+    @property
+    def reaches_anybody(self) -> bool:
+        return bool(self._find())
 
     async def __aexit__(
         self,
@@ -83,8 +92,8 @@ class Post:
     ) -> None:
         """What is under way has a moment; what is left then is dropped."""
         self._tell_rest()
-        for box in self._boxes:
-            box.close()
+        self._over.set()
+        self._close_boxes()
         with anyio.move_on_after(GRACE_S, shield=True):
             await self._emptied.wait()
         self._scope.cancel()
@@ -120,19 +129,36 @@ class Post:
         if alert is not None:
             self._send(alert)
 
+    def _close_boxes(self) -> None:
+        """What is in them is still told."""
+        for box in self._boxes:
+            box.close()
+
+    def _meet(self, tellers: Sequence[Teller]) -> None:
+        """Others can be told from now on."""
+        self._close_boxes()
+        self._tellers, self._boxes = tellers, []
+        for teller in tellers:
+            box, received = anyio.create_memory_object_stream[Alert](MOST_WAITING)
+            self._boxes.append(box)
+            self._serving.start_soon(self._serve, teller, received)
+
     def _send(self, alert: Alert) -> None:
+        if (tellers := self._find()) is not self._tellers:
+            self._meet(tellers)
         for teller, box in zip(self._tellers, self._boxes, strict=True):
             try:
                 box.send_nowait(alert)
             except anyio.WouldBlock:
                 self._report(teller, f"not told: {MOST_WAITING} others wait already")
 
-    async def _work(self, boxes: list[MemoryObjectReceiveStream[Alert]]) -> None:
+    async def _work(self, *, task_status: TaskStatus[None]) -> None:
         try:
             with self._scope:
                 async with anyio.create_task_group() as group:
-                    for teller, box in zip(self._tellers, boxes, strict=True):
-                        group.start_soon(self._serve, teller, box)
+                    self._serving = group
+                    task_status.started()
+                    await self._over.wait()
         finally:
             self._emptied.set()
 
