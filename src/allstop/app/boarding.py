@@ -50,10 +50,13 @@ class Session(NamedTuple):
         assert state is not None, "a board is never over"
         return state
 
+    def child(self, run: RunId) -> RunState[Any] | None:
+        return self.shop.engine.state(run)
+
     def children(self) -> list[tuple[str, RunState[Any]]]:
         """The runs below it that are open, with the tasks they are for."""
         refs = self.run().pilot.refs.items()
-        found = [(task_id, self.shop.engine.state(child_of(BOARD, ref))) for ref, task_id in refs]
+        found = [(task_id, self.child(child_of(BOARD, ref))) for ref, task_id in refs]
         return [(task_id, state) for task_id, state in found if state is not None]
 
 

@@ -24,22 +24,35 @@ from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.tasks import Status
 from allstop.core.views import Line, describe, lines, outcome_of, why
-from allstop.ports import Live, Record
+from allstop.ports import Clock, Live, Record
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from allstop.app.boarding import Session
+    from allstop.pilots.board import BoardState
 
 
 HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
 
 
+class AtWork(Protocol):
+    """A board at work, here or in another process."""
+
+    @property
+    def since(self) -> datetime: ...
+    @property
+    def seqs(self) -> dict[RunId, int]: ...
+    @property
+    def clock(self) -> Clock: ...
+    def run(self) -> RunState[BoardState]: ...
+    def child(self, run: RunId) -> RunState[Any] | None: ...
+
+
 class BoardScreen(Protocol):
     seqs: dict[RunId, int]
 
-    def begin(self, session: Session) -> None: ...
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None: ...
     def records(self, batch: Sequence[Record]) -> None: ...
     def live(self, run: RunId, live: Live) -> None: ...
     def note(self, text: str) -> None: ...
@@ -121,7 +134,7 @@ class PlainBoardScreen:
     ) -> None:
         pass
 
-    def begin(self, session: Session) -> None:
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
         """What was written before is not shown again."""
         self.seqs = dict(session.seqs)
 
@@ -187,7 +200,8 @@ class TerminalBoardScreen(PlainBoardScreen):
         from rich.live import Live as LiveDisplay
 
         self._console = Console(highlight=False)
-        self._session: Session | None = None
+        self._session: AtWork | None = None
+        self._how_to_stop = ""
         self._words: dict[RunId, str] = {}
         self._queued: dict[RunId, str] = {}
         self._until = ExitStack()
@@ -208,9 +222,10 @@ class TerminalBoardScreen(PlainBoardScreen):
     def __exit__(self, *exception: object) -> None:
         self._until.close()
 
-    def begin(self, session: Session) -> None:
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
         super().begin(session)
         self._session = session
+        self._how_to_stop = how_to_stop
 
     def live(self, run: RunId, live: Live) -> None:
         if live.kind == "queued":
@@ -253,12 +268,12 @@ class TerminalBoardScreen(PlainBoardScreen):
         totals = [f"{counts[s]} {s}" for s in Status if counts.get(s)]
         since = (self._session.clock.now() - self._session.since).total_seconds()
         cost = f"  ${run.tally.cost_microusd / 1e6:.2f}" if run.tally.cost_microusd else ""
-        below = f"{' · '.join(totals)}{cost} · {since:.0f} s\n{HOW_TO_STOP}"
+        below = f"{' · '.join(totals)}{cost} · {since:.0f} s\n{self._how_to_stop}"
         return Group(table, Text(below, style="dim"))
 
     def _row(self, table: Table, run: RunId, task_id: str) -> None:
         assert self._session is not None
-        child = self._session.shop.engine.state(run)
+        child = self._session.child(run)
         if child is None:
             return
         title = one_line(str(self._session.run().pilot.board[task_id].title), 36)

@@ -127,7 +127,7 @@ def _say_goodbye(
         resolved=state.resolved - before.resolved,
     )
     screen.end(stats)
-    for line in _left(tasks, touched):
+    for line in left(tasks, touched):
         screen.note(line)
     held = stopped or run.hold is not Hold.NONE or session.shop.engine.helm.hold is not Hold.NONE
     if stopped:
@@ -139,9 +139,9 @@ def _say_goodbye(
             screen.note(line)
     if state.spec.errors and state.errors >= state.spec.errors:
         screen.note(f"{state.errors} tasks failed in a row. Look at them, then: allstop run")
-    at_limit = _limit_of(run, house.clock.now())
+    at_limit = limit_of(run, house.clock.now())
     for task_id, child in session.children():
-        if (not only or task_id in only) and (reason := _limit_of(child, house.clock.now())):
+        if (not only or task_id in only) and (reason := limit_of(child, house.clock.now())):
             at_limit = reason
     if at_limit:
         screen.note(
@@ -153,7 +153,7 @@ def _say_goodbye(
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
 
 
-def _limit_of(run: RunState[Any], now: datetime) -> str:
+def limit_of(run: RunState[Any], now: datetime) -> str:
     """The limit at which a run waits."""
     verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
     if runs.is_short(run, now):
@@ -189,7 +189,7 @@ def _held(session: boarding.Session) -> list[str]:
     ]
 
 
-def _left(tasks: list[Task], touched: list[Task]) -> list[str]:
+def left(tasks: list[Task], touched: list[Task]) -> list[str]:
     """What people can do now."""
     lines = [] if tasks else ['The board is empty. Put something on it: allstop add "TITLE"']
     for task in tasks:

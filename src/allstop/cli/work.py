@@ -63,6 +63,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     from allstop.app.equipping import board_spec
     from allstop.cli.boarding import work
     from allstop.cli.times import until
+    from allstop.core.ids import BOARD
     from allstop.core.specs import Mode
 
     known = await read(house)
@@ -71,6 +72,10 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     prompts = [each for each in asked.what if each not in board.nodes]
     _refuse_prompts(prompts, named)
     mode = Mode(asked.mode) if asked.mode else None
+    only = [*named, *free_ids(board, len(prompts))]
+    driven = house.has_store and BOARD in house.journal.holders()
+    if driven and asked.what:
+        return await _start_there(house, asked, named, prompts, budget, as_json=as_json)
     spec = board_spec(
         house,
         mode=Mode.SEMI if asked.what else mode,
@@ -79,15 +84,56 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
         until=until(house.clock.now(), asked.for_, asked.until),
         agents=chosen(house, asked.agent) if asked.agent else None,
     )
+    if driven:
+        from allstop.cli.joining import go_on
+
+        holder = house.journal.holders().get(BOARD)
+        return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
     return await work(
         house,
         spec,
         lambda state: _to_do(state, named, prompts, asked.agent),
-        only=[*named, *free_ids(board, len(prompts))],
+        only=only,
         budget_usd=budget,
         known=known,
         as_json=as_json,
     )
+
+
+async def _start_there(
+    house: House,
+    asked: Asked,
+    named: list[str],
+    prompts: list[str],
+    budget: float | None,
+    *,
+    as_json: bool,
+) -> int:
+    """By the process that drives the board: how it works on everything else stays as it is."""
+    from allstop.app.crew import chosen
+    from allstop.cli.joining import start_tasks
+    from allstop.core.commands import AddTasks
+    from allstop.core.errors import AllstopError
+    from allstop.core.ids import BOARD
+
+    holder = house.journal.holders().get(BOARD)
+    if any(
+        each is not None for each in (asked.parallel, asked.most, asked.for_, asked.until, budget)
+    ):
+        who = f"process {holder.pid}" if holder else "another process"
+        hint = "give such options without IDs and prompts: they are about all tasks"
+        raise AllstopError(f"the board is driven by {who}, for all tasks in one way", hint)
+    if asked.agent:
+        chosen(house, asked.agent)
+    only = list(named)
+
+    def decide(state: BoardState) -> list[Command]:
+        commands = _to_do(state, named, prompts, asked.agent, hand_over=True)
+        new = [task.id for each in commands if isinstance(each, AddTasks) for task in each.tasks]
+        only[:] = [*named, *new]
+        return commands
+
+    return await start_tasks(house, decide, only=only, holder=holder, as_json=as_json)
 
 
 def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
@@ -102,14 +148,21 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
 
 
 def _to_do(
-    state: BoardState, named: list[str], prompts: list[str], agent: str | None
+    state: BoardState,
+    named: list[str],
+    prompts: list[str],
+    agent: str | None,
+    *,
+    hand_over: bool = False,
 ) -> list[Command]:
+    """With `hand_over` tasks get the agent one by one: else the whole board has been given it."""
     from allstop.app.board import for_prompt, free_ids
     from allstop.core.commands import AddTasks, Assign
     from allstop.core.ids import AgentName
 
     at_rest = [task for task in named if not state.board[task].open]  # the others go on anyway
-    commands: list[Command] = [Assign(task=task) for task in at_rest]
+    whom = AgentName(agent) if agent and hand_over else None
+    commands: list[Command] = [Assign(task=task, agent=whom) for task in at_rest]
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
         new = for_prompt(task_id, prompt, AgentName(agent) if agent else None)
         commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]

@@ -1,0 +1,129 @@
+"""`allstop run` while a control room drives the board: that process does it, this one shows it."""
+
+import re
+import signal
+
+import pytest
+
+from control_rooms import ControlRoom
+from people import MERGE_AT_ONCE
+
+WORKS = """
+echo more >>b.txt
+echo '<promise>COMPLETE</promise>'
+"""
+THINKS = "sleep 600"
+
+
+@pytest.fixture
+def driving(person):
+    """Make `text` the agent; a control room that drives the board with it."""
+
+    def make(text, settings=MERGE_AT_ONCE):
+        person.agent(text, settings=settings)
+        person.commit()
+        room = ControlRoom(person)
+        room.post("/runs", {"kind": "board", "mode": "semi"})
+        return room
+
+    return make
+
+
+def _takes_a_turn(watch):
+    while "takes a turn" not in (line := watch.stdout.readline()):
+        assert line, "it ended"
+
+
+def test_a_prompt_is_worked_on_by_the_control_room_and_shown_here(person, driving):
+    room = driving(WORKS)
+
+    done = person.try_allstop("run", "add a line")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"driven by process {room.process.pid}, which does this" in done.stdout
+    assert re.search(r"T1 +● starts: add a line", done.stdout)
+    assert "takes a turn" in done.stdout
+    assert person.tasks() == {"T1": "done"}
+    assert person.merged() == ["T1"]
+    assert room.read("/board")["mode"] == "semi"  # how it works on the rest stays as it is
+
+
+def test_a_task_is_started_by_its_name_and_others_are_not(person, driving):
+    driving(WORKS)
+    person.allstop("add", "one")
+    person.allstop("add", "two")
+
+    person.allstop("run", "T2")
+
+    assert person.tasks() == {"T1": "pending", "T2": "done"}
+
+
+def test_without_a_name_the_control_room_works_on_all(person, driving):
+    room = driving(WORKS)
+    person.allstop("add", "one")
+    person.allstop("add", "two")
+
+    person.allstop("run", "--mode", "autopilot")
+
+    assert person.tasks() == {"T1": "done", "T2": "done"}
+    assert room.read("/board")["mode"] == "autopilot"
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "code", "status"),
+    [
+        ("exit 3", "[loop]\nmax_consecutive_errors = 1\n", 1, "failed"),
+        ("echo '<promise>PENDING: which colour?</promise>'", "", 3, "waiting"),
+        (WORKS, "", 3, "review"),
+        ("echo nothing", "[loop]\nmax_iterations = 2\n", 4, "timeout"),
+    ],
+)
+def test_the_exit_code_is_that_of_the_task(person, driving, script, settings, code, status):
+    driving(script, settings)
+
+    person.allstop("run", "do it", code=code)
+
+    assert person.tasks() == {"T1": status}
+
+
+def test_ctrl_c_ends_the_watch_and_the_work_goes_on(person, driving):
+    driving(THINKS)
+    watch = person.start("run", "think")
+    _takes_a_turn(watch)
+
+    watch.send_signal(signal.SIGINT)
+
+    assert watch.wait(20) == 130
+    assert "It goes on without you" in watch.stdout.read()
+    assert person.tasks() == {"T1": "active"}
+
+
+def test_a_stop_ends_the_watch_with_its_own_code(person, driving):
+    driving(THINKS)
+    watch = person.start("run", "think")
+    _takes_a_turn(watch)
+
+    person.allstop("stop")
+
+    assert watch.wait(20) == 130
+
+
+def test_whoever_drove_the_board_is_gone_and_that_is_said(person, driving):
+    room = driving(THINKS)
+    watch = person.start("run", "think")
+    _takes_a_turn(watch)
+
+    room.kill()
+
+    assert watch.wait(20) == 3
+    assert "Nobody drives the board any more" in watch.stdout.read()
+
+
+def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):
+    driving(WORKS)
+
+    done = person.try_allstop("run", "--parallel", "3", "add a line")
+
+    assert done.returncode == 2
+    assert "for all tasks in one way" in done.stderr
+    assert person.tasks() == {}
