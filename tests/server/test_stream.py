@@ -184,6 +184,22 @@ def test_200_who_listen_are_let_go_when_it_ends(room):
         stream.__exit__(None, None, None)
 
 
+def test_q10_one_who_takes_nothing_of_the_stream_holds_nobody_up_at_the_end(room):
+    """Its end is not the one that waits until patience is over."""
+    with room.listen("?kinds=task") as stuck, room.listen("?kinds=task") as other:
+        for number in range(12):
+            room.do("board", "add_task", title=f"t{number}", body="x" * 900_000)
+        other.until(lambda event: event.data["id"] == "T12")
+
+        code = room.close()
+
+        assert code == 0
+        assert other.next() is None
+        del stuck  # it was there all the time
+    log = room.person.repository / ".allstop" / "logs" / "server.log"
+    assert log.read_text() == ""
+
+
 def test_ids_grow(room):
     with room.listen() as stream:
         for number in range(5):

@@ -1,4 +1,4 @@
-"""Connections on which no request comes are closed: they would be kept for ever."""
+"""Connections on which nothing comes, or from which nothing is taken, are not kept for ever."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0
+TAKING_S = 30.0
+"""Who takes nothing of an answer for so long is let go: what is meant for them stays in memory."""
+
+LINGER_S = 0.3
+"""For so long after the end of all an answer may be taken that is ready."""
 
 
 class PunctualProtocol(H11Protocol):
     """HTTP read by h11, which bounds the size of what comes before a body."""
 
-    _deadline: Any = None  # the loop's own timer
+    _deadline: Any = None  # the loop's own timers
+    _patience: Any = None
+    _ending: Any = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -24,9 +31,32 @@ class PunctualProtocol(H11Protocol):
             self._deadline = self.loop.call_later(HEADERS_S, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in (self._deadline, self._patience, self._ending):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._patience is None:
+            self._patience = self.loop.call_later(TAKING_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def shutdown(self) -> None:
+        """What is still being worked on may end; nobody waits for those who don't take it."""
+        super().shutdown()
+        self._ending = self.loop.call_later(LINGER_S, self._cut_if_stuck)
+
+    def _cut_if_stuck(self) -> None:
+        if self.flow.write_paused or self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self._ending = self.loop.call_later(LINGER_S, self._cut_if_stuck)
 
     def _close_if_idle(self) -> None:
         self._deadline = None
