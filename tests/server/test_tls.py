@@ -84,3 +84,26 @@ def test_k22_without_tls_it_refuses_to_be_reached_by_others(person):
 
     assert "can be reached by others, and there is no TLS" in said
     assert "tls_cert" in said
+
+
+def test_k22_a_second_up_gets_a_link_from_one_with_a_certificate_of_its_own(person, certificate):
+    file, key = certificate
+    flags = ["--set", f"server.tls_cert={file}", "--set", f"server.tls_key={key}"]
+    port, _ = _up(person, *flags[1::2])
+
+    said = person.allstop(*flags, "up", "--no-open")
+
+    assert re.search(rf"once: https://127\.0\.0\.1:{port}/\?key=\S+", said)
+
+
+def test_k22_a_certificate_that_is_not_the_one_in_the_settings_is_told_in_words(
+    person, certificate
+):
+    """The token is not sent to somebody who may be another."""
+    file, key = certificate
+    _up(person, f"server.tls_cert={file}", f"server.tls_key={key}")
+
+    said = person.refuses("up", "--no-open")
+
+    assert "gives no link" in said
+    assert "certificate" in said

@@ -9,6 +9,8 @@ import click
 from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from allstop.app.announcing import Address
     from allstop.app.house import House
     from allstop.server.serving import Ready
@@ -61,15 +63,36 @@ def _link(house: House, address: Address) -> str:
     """A new one, from the control room that is open."""
     import httpx2
 
+    from allstop.core.errors import AllstopError
     from allstop.server.keys import Token
 
     token = Token(house.folder / "token").text
-    answer = httpx2.post(
-        f"{address.url}/api/v1/keys",
-        json={},
-        headers={"authorization": f"Bearer {token}"},
-        trust_env=False,
-        timeout=10,
-    )
-    answer.raise_for_status()
+    try:
+        answer = httpx2.post(
+            f"{address.url}/api/v1/keys",
+            json={},
+            headers={"authorization": f"Bearer {token}"},
+            verify=_its_certificate(house),
+            trust_env=False,
+            timeout=10,
+        )
+        answer.raise_for_status()
+    except httpx2.HTTPError as error:
+        raise AllstopError(
+            f"the control room at {address.url} (process {address.pid}) gives no link: {error}",
+            "open it with the link that it has printed, or end it and start it again",
+        ) from error
     return address.url + str(answer.json()["path"])
+
+
+def _its_certificate(house: House) -> SSLContext:
+    """It is the one in the settings that is trusted, whoever has signed it: the token goes to
+    nobody else. By which name it was made out doesn't matter then.
+    """
+    import ssl
+
+    file = house.settings.server.tls_cert
+    context = ssl.create_default_context(cafile=file)
+    context.check_hostname = file is None
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
