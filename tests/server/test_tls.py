@@ -107,3 +107,32 @@ def test_k22_a_certificate_that_is_not_the_one_in_the_settings_is_told_in_words(
 
     assert "gives no link" in said
     assert "certificate" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "host", "is_secure"),
+    [
+        ((), "127.0.0.1:{port}", False),
+        (('server.hosts=["control.example"]',), "127.0.0.1:{port}", False),
+        (('server.hosts=["control.example"]',), "control.example", True),
+        (("server.behind_proxy=true",), "127.0.0.1:{port}", True),
+    ],
+)
+def test_k22_behind_a_proxy_with_tls_the_cookie_goes_by_tls_only(person, settings, host, is_secure):
+    flags = [word for setting in settings for word in ("--set", setting)]
+    process = person.start(*flags, "up", "--port", "0", "--no-open")
+    port, link = re.search(r"http://127\.0\.0\.1:(\d+)(/\?key=\S+)", _line(process)).groups()
+
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    connection.request("GET", link, headers={"Host": host.format(port=port)})
+    answer = connection.getresponse()
+    connection.close()
+
+    assert answer.status == 303
+    assert ("Secure" in answer.headers["set-cookie"]) is is_secure
+
+
+def _line(process):
+    while "once: " not in (line := process.stdout.readline()):
+        assert line, "it ended"
+    return line

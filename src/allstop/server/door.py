@@ -121,6 +121,11 @@ def cookie(request: Request, name: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+def is_by_tls(request: Request, terms: Terms) -> bool:
+    """Whether browsers come by this name with TLS only, as through a proxy."""
+    return f"http://{request.one('host').lower()}" not in terms.origins
+
+
 def wants_page(request: Request) -> bool:
     """Whether a person looks at it in a browser."""
     accepts = request.one("accept")

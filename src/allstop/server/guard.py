@@ -102,7 +102,7 @@ class Guard:
             max_age=COOKIE_S,
             httponly=True,
             samesite="strict",
-            secure=self._locks.is_secure,
+            secure=self._locks.is_secure or door.is_by_tls(request, self._locks.terms),
         )
         return answer
 

@@ -148,5 +148,5 @@ def _locks(house: House, wishes: Wishes, port: int) -> Locks:
         token=kept_token(house.folder / "token"),
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
-        is_secure=bool(wishes.tls_cert),
+        is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
     )
