@@ -25,6 +25,14 @@ COOKIE_S = 30 * 24 * 3600
 log = logging.getLogger("allstop.server")
 
 
+_STOLEN = Refusal(
+    403,
+    "not_a_person",
+    "this comes from what an agent runs, with the cookie of a person",
+    "a program of yours sends the token of .allstop/token as a bearer",
+)
+
+
 class RefusedError(Exception):
     """A request turned out to be refused while it was read."""
 
@@ -41,6 +49,8 @@ class Locks(NamedTuple):
     keys: OneTimeKeys
     cookie: str  # its name: servers on one machine share the jar of a browser
     is_secure: bool  # the browser comes by TLS
+    is_agent: Callable[[str, int], bool] = lambda host, port: False
+    """Whether what our agents run holds the other end: the cookie of a person is not theirs."""
 
 
 class Guard:
@@ -53,7 +63,7 @@ class Guard:
             return
         request = _request(scope)
         send = _Dressed(send)
-        answer = self._turned_away(request)
+        answer = self._turned_away(request, scope.get("client"))
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -68,7 +78,7 @@ class Guard:
             wrong = Refusal(500, "internal", "something went wrong in the server", hint)
             await _instead(answers.refused(wrong), scope, receive, send)
 
-    def _turned_away(self, request: Request) -> Response | None:
+    def _turned_away(self, request: Request, peer: tuple[str, int] | None) -> Response | None:
         refusal = door.refusal(request, self._locks.terms)
         if refusal is not None:
             return answers.refused(refusal)
@@ -77,6 +87,8 @@ class Guard:
         by_header = self._locks.token.is_token(door.bearer(request))
         if not by_header and not self._has_cookie(request):
             return _unknown(request)
+        if not by_header and peer is not None and self._locks.is_agent(*peer):
+            return answers.refused(_STOLEN)
         methods = addresses.methods_at(request.path) or door.READS | door.CHANGES
         if request.method not in methods:
             return answers.not_so(request.method, methods)

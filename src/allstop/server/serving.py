@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 
 from allstop.adapters.overhearing import Ear, ear
+from allstop.adapters.processes.peers import comes_from_work
 from allstop.app.announcing import room_for_one
 from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
@@ -149,4 +150,5 @@ def _locks(house: House, wishes: Wishes, port: int) -> Locks:
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
+        is_agent=lambda host, peer: comes_from_work(house.live, host, peer, port),
     )
