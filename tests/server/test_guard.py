@@ -1,0 +1,94 @@
+"""The outermost layer by itself: what it does where a body does not come, or the server is wrong."""
+
+import json
+
+import anyio
+import pytest
+import trio.testing
+
+from allstop.core.secrets import Secrets
+from allstop.server import answers, door
+from allstop.server.guard import BODY_S, Guard, Locks
+from allstop.server.keys import OneTimeKeys, kept_token
+from allstop.server.logs import logging_to
+
+CANARY = "canary-4f1b9d77c0aa"
+
+
+@pytest.fixture
+def anyio_backend():
+    return ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
+
+
+@pytest.fixture
+def locks(tmp_path):
+    return Locks(
+        terms=door.terms(["127.0.0.1"], 7373),
+        token=kept_token(tmp_path / "token"),
+        keys=OneTimeKeys(),
+        cookie="allstop-7373",
+        is_secure=False,
+    )
+
+
+async def _asked(locks, app, receive):
+    """The answer to a POST with the token: its number, headers and text."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = {
+        b"host": b"127.0.0.1:7373",
+        b"authorization": f"Bearer {locks.token.text}".encode(),
+        b"content-type": b"application/json",
+    }
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/v1/runs",
+        "query_string": b"",
+        "headers": list(headers.items()),
+        "client": ("127.0.0.1", 50_000),
+    }
+    await Guard(app, locks)(scope, receive, send)
+    body = b"".join(message.get("body", b"") for message in sent)
+    return sent[0]["status"], sent[0]["headers"], json.loads(body)["error"]
+
+
+async def test_trust_10_a_body_that_does_not_come_is_not_waited_for(locks):
+    async def reads(scope, receive, send):
+        while (await receive())["more_body"]:
+            pass
+
+    pieces = [{"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def receive():
+        if not pieces:
+            await anyio.sleep_forever()
+        return pieces.pop()
+
+    began = anyio.current_time()
+    status, headers, error = await _asked(locks, reads, receive)
+
+    assert (status, error["code"]) == (408, "too_slow")
+    assert anyio.current_time() - began == BODY_S
+    assert set(answers.ON_ALL) <= set(headers)
+
+
+async def test_trust_7_a_mistake_of_ours_tells_nothing_and_is_logged_without_secrets(
+    locks, tmp_path
+):
+    async def is_wrong(scope, receive, send):
+        raise RuntimeError(f"the password is {CANARY}")
+
+    log = tmp_path / "logs" / "server.log"
+    with logging_to(log, lambda: Secrets([CANARY])):
+        status, headers, error = await _asked(locks, is_wrong, anyio.sleep_forever)
+
+    assert (status, error["code"]) == (500, "internal")
+    assert set(answers.ON_ALL) <= set(headers)
+    assert CANARY not in json.dumps(error)
+    written = log.read_text()
+    assert "RuntimeError: the password is" in written
+    assert CANARY not in written
