@@ -71,3 +71,19 @@ def test_u2_why_a_check_failed_is_on_the_tasks_page(scene, visit):
     expect(gate.get_by_role("region", name="Output of Unit tests")).to_contain_text(
         "E  assert 1 == 2"
     )
+
+
+def test_u2_what_a_task_asks_is_answered_on_its_own_page(scene, visit):
+    page = visit().page(f"task/{scene.id_of('Index the store')}")
+    expect(page.get_by_role("status", name="What its agent says of it")).to_contain_text(
+        re.compile(r"PROGRESS\s+40 %\s+the index is there")
+    )
+    asks = page.get_by_role("list", name="What it asks")
+    expect(asks).to_contain_text("Which store is it?")
+
+    asks.get_by_role("button", name="SQLite").click()
+
+    expect(asks).to_contain_text("rm -r build")
+    asks.get_by_role("button", name=re.compile("^Allow: ")).click()
+    expect(asks).to_have_count(0)
+    assert scene.ask("/inbox")["waiting"] == []
