@@ -90,12 +90,13 @@ class Guard(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def guards(state: AutoState) -> tuple[Guard, ...]:
-    """What would pause it, counted as the rules count."""
+    """What would pause it, in the numbers that people set."""
     spec, history = state.spec, state.history
     recent = [turn for turn in history.compactions if turn > state.turns - spec.compaction_turns]
-    still = max(0, _same_at_end(history.footprints) - 1)
+    alike = _same_at_end(history.footprints)
+    still = alike if alike > 1 else 0  # one alone is like no other
     return (
-        Guard(name="turns without progress", count=still, most=max(2, spec.no_progress_turns) - 1),
+        Guard(name="turns without progress", count=still, most=max(2, spec.no_progress_turns)),
         Guard(name="the same error", count=_same_at_end(history.errors), most=spec.repeated_errors),
         Guard(name="compactions", count=len(recent), most=spec.max_compactions),
     )
