@@ -31,7 +31,7 @@ def test_u1_one_click_stops_everything_with_ten_tabs_open(at_work, visit):
         expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
     assert at_work.listeners() == 1
 
-    tabs[-1].get_by_role("button", name="ALLSTOP").click()
+    tabs[-1].get_by_role("button", name="ALLSTOP", exact=True).click()
 
     expect(tabs[-1].get_by_text(STOPPED)).to_be_visible()
     assert is_stopped(at_work)
@@ -58,7 +58,7 @@ def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_wor
     page = here.page("home")
     expect(page.get_by_text("No news for")).to_contain_text("ALLSTOP still works")
 
-    page.get_by_role("button", name="ALLSTOP").click()
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
     expect(page.get_by_text(STOPPED)).to_be_visible()
     assert is_stopped(at_work)
@@ -77,20 +77,47 @@ def test_u1_allstop_is_said_until_it_is_heard(at_work, visit):
 
     page = here.page("home")
     page.route("**/api/v1/allstop", lose_three)
-    page.get_by_role("button", name="ALLSTOP").click()
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
     expect(page.get_by_text(STOPPED)).to_be_visible()
     assert len(lost) == 3
     assert is_stopped(at_work)
 
 
+def test_k3_a_browser_that_is_signed_out_is_told_what_stops_everything(at_work, visit):
+    here = visit()
+    page = here.page("home")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    here.context.clear_cookies()
+
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
+
+    expect(page.get_by_text("signed out: run `allstop stop` in a terminal")).to_be_visible()
+    assert not is_stopped(at_work)
+    here.complaints.clear()
+
+
+def test_k3_nobody_is_told_that_allstop_works_while_no_server_answers(at_work, visit):
+    here = visit()
+    here.context.add_init_script("delete window.SharedWorker")
+    here.context.route("**/api/v1/stream", lambda route: route.abort())
+    page = here.page("home")
+    news = page.get_by_text("No news for")
+    expect(news).to_contain_text("ALLSTOP still works")
+
+    page.route("**/api/v1/healthz", lambda route: route.abort())
+
+    expect(news).to_contain_text("allstop stop in a terminal", timeout=20_000)
+    expect(news).not_to_contain_text("ALLSTOP still works")
+
+
 def test_u1_resume_takes_the_place_of_the_button_and_lifts_the_stop(at_work, visit):
     page = visit().page("home")
-    page.get_by_role("button", name="ALLSTOP").click()
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
     page.get_by_role("button", name="Resume", exact=True).click()
 
-    expect(page.get_by_role("button", name="ALLSTOP")).to_be_visible()
+    expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_visible()
     assert not is_stopped(at_work)
 
 

@@ -15,7 +15,7 @@ class Stopping {
 
   stop = async () => {
     if (this.is.is === 'stopping') return
-    await stopEverything((now) => (this.is = now), './api/v1/allstop')
+    if (!(await stopEverything((now) => (this.is = now), './api/v1/allstop'))) return
     // The stream would say so too, if it works.
     const { stops = 0, by = '' } = world.hold ?? {}
     world.hold = { hold: 'stopped', since: new Date().toISOString(), by, stops }

@@ -58,6 +58,8 @@ class World {
   phase = $state('')
   mode = $state('')
   stream = $state.raw<StreamState>({ is: 'connecting' })
+  /** While news don't come in: whether the server answers at all, once that has been tried. */
+  answers = $state<boolean>()
   /** Why the first fetch failed; it is tried again when the stream is back. */
   trouble = $state.raw<Error>()
   isLoaded = $state(false)
@@ -244,6 +246,13 @@ class World {
     const wasDown = this.stream.is !== 'open'
     this.stream = state
     if (state.is === 'open' && wasDown && this.trouble) void this.load()
+    if (state.is === 'broken') void this.#knock()
+    else this.answers = undefined
+  }
+
+  async #knock(): Promise<void> {
+    const health = await get<Health>('/healthz').catch(() => undefined)
+    if (this.stream.is === 'broken') this.answers = health !== undefined
   }
 
   #hear = (batch: Message[]) => {
