@@ -189,11 +189,12 @@ class World {
     if (this.#loading) return
     this.#loading = true
     try {
-      const [health, hold, board, runs, inbox] = await Promise.all([
+      const [health, hold, board, runs, open, inbox] = await Promise.all([
         get<Health>('/healthz'),
         get<HoldView>('/hold'),
         wholeBoard(),
         get<RunList>('/runs'),
+        openRuns(),
         get<Inbox>('/inbox'),
       ])
       this.health = health
@@ -202,7 +203,7 @@ class World {
       this.mode = board.mode
       this.waiting = inbox.waiting
       this.#tasks = new Map(board.tasks.map((task) => [task.id, task]))
-      this.#runs = new Map(runs.runs.map((run) => [run.id, run]))
+      this.#runs = new Map([...open, ...runs.runs].map((run) => [run.id, run]))
       this.#taskVersion++
       this.#runVersion++
       this.trouble = undefined
@@ -313,6 +314,19 @@ async function wholeBoard(): Promise<BoardPage> {
     board = { ...next, tasks: [...board.tasks, ...next.tasks] }
   }
   return board
+}
+
+/** All that are not over, however long ago they began. */
+async function openRuns(): Promise<RunView[]> {
+  const found: RunView[] = []
+  for (let before = '', more = true; more;) {
+    const asked = before && `&before=${part(before)}`
+    const page = await get<RunList>(`/runs?open=true&limit=1000${asked}`)
+    found.push(...page.runs)
+    before = page.runs.at(-1)?.id ?? ''
+    more = page.more
+  }
+  return found
 }
 
 function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {

@@ -1,0 +1,52 @@
+"""The page beside many runs: the old one that is still open, and all between."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from people import at_home, wait_for
+from scenes import Scene
+
+PAGE = 200
+LATER = PAGE + 60
+SCRIPT = """
+[[turn]]
+when = "long-lived"
+steps = [{ ask = "rm -r build" }, { sleep = 600 }]
+
+[[turn]]
+steps = [{ say = "Well." }]
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    """A thread that waits, and after it more talks than a page of runs has."""
+    scene = Scene(at_home(tmp_path_factory.mktemp("many")))
+    scene.person.script(SCRIPT)
+    scene.person.commit()
+    scene.person.allstop("trust", "--yes")
+    scene.open()
+    run = scene.post("/runs", {"kind": "auto", "goal": "A long-lived goal", "agent": "demo"})["run"]
+    wait_for(lambda: scene.ask(f"/runs/{run}")["auto"]["asks"], "its question", 60)
+    for number in range(LATER):
+        order = {"kind": "room", "goal": f"Talk {number}", "thread": f"t{number}"}
+        scene.post("/runs", {**order, "mode": "single", "agents": ["demo"]})
+    yield scene
+    scene.person.close()
+
+
+def test_u1_a_run_older_than_two_hundred_others_is_in_sight_after_a_reload(scene, visit):
+    page = visit().page("home")
+
+    expect(page.get_by_role("main")).to_contain_text("A long-lived goal")
+
+
+def test_u2_history_leaves_no_run_out(scene, visit):
+    page = visit().page("history")
+
+    page.get_by_role("searchbox", name="Find a run").fill("t30")
+
+    expect(page.get_by_role("link", name=re.compile(r"\bt30\b")).first).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="of")).to_contain_text(f"of {LATER + 1}")
