@@ -17,3 +17,20 @@ test('of a hundred thousand rows only a screenful exists', () => {
   expect(container.querySelectorAll('.row').length).toBeLessThan(60)
   expect(container.querySelector('.row')?.textContent).toBe('0')
 })
+
+test('what is read stays in sight when a log forgets its beginning', async () => {
+  const given = {
+    rows: (first: number, last: number) =>
+      Array.from({ length: last - first }, (_, n) => first + n),
+    ...{ total: 6_000, row_px: 20, label: 'Log' },
+    key: (row: number) => row,
+    row: createRawSnippet<[number, number]>((row) => ({ render: () => `<i>${row()}</i>` })),
+  }
+  const { container, rerender } = render(Windowed<number>, { ...given, forgotten: 0 })
+  const box = container.querySelector('.box')!
+  box.scrollTop = 100_000
+
+  await rerender({ ...given, total: 5_000, forgotten: 1_250 })
+
+  expect(box.scrollTop).toBe(75_000)
+})
