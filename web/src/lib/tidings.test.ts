@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isNotified, known, tidings } from './tidings'
+import { isNotified, isUrgent, known, tidings } from './tidings'
 import type { RunView, TaskView, Waiting } from './wire'
 
 const nothing = known([], [], [], 'running')
@@ -70,4 +70,19 @@ test('P11 a pause and going on are heard and not shown', () => {
   expect([...paused, ...resumed].map(({ occasion }) => occasion)).toEqual(['paused', 'resumed'])
   expect([...paused, ...resumed].some(isNotified)).toBe(false)
   expect(tidings(at(''), at('paused'))).toEqual([])
+})
+
+test('when every agent is at its limit that is told once, and disturbs nobody at night', () => {
+  const limited = (id: string) =>
+    ({
+      ...{ id, title: 'Sessions', status: 'waiting', outcome: null, needs_you: false },
+      reason: 'every agent is at its limit',
+    }) as unknown as RunView
+  const one = known([], [], [limited('board/t1.1')], 'running')
+  const two = known([], [], [limited('board/t1.1'), limited('board/t2.1')], 'running')
+
+  expect(occasions(nothing, one)).toEqual([['limited', 'Paused (rate limit): Sessions']])
+  expect(occasions(one, two)).toEqual([])
+  expect(tidings(nothing, one).map(isNotified)).toEqual([true])
+  expect(tidings(nothing, one).map(isUrgent)).toEqual([false])
 })

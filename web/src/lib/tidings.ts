@@ -3,7 +3,8 @@
 import { href } from './routes'
 import type { RunView, TaskView, Waiting } from './wire'
 
-export type Occasion = 'needs_you' | 'failed' | 'finished' | 'all_done' | 'paused' | 'resumed'
+export type Occasion =
+  'needs_you' | 'failed' | 'finished' | 'all_done' | 'limited' | 'paused' | 'resumed'
 
 export interface Tiding {
   occasion: Occasion
@@ -47,6 +48,7 @@ export function tidings(before: Known, now: Known): Tiding[] {
     ...added(before.waiting, now.waiting).map(ofWaiting),
     ...ended(before.runs, now.runs).map(ofRun),
     ...done(before.tasks, now.tasks).map(ofTask),
+    ...ofLimits(limited(before.runs), limited(now.runs)),
     ...ofPhase(before.phase, now.phase),
   ]
 }
@@ -101,6 +103,23 @@ function ofTask(task: TaskView): Tiding {
     text: task.note,
     to: href('task', task.id),
   }
+}
+
+/** Runs that go on by themselves, once a provider's limit is over. */
+function limited(runs: Known['runs']): RunView[] {
+  return [...runs.values()].filter(
+    ({ status, reason, needs_you }) =>
+      status === 'waiting' && !needs_you && reason.endsWith('at its limit'),
+  )
+}
+
+/** Told of the first of them: the others wait for the same. */
+function ofLimits(before: readonly RunView[], now: readonly RunView[]): Tiding[] {
+  const [run] = now
+  if (!run || before.length) return []
+  const title = `Paused (rate limit): ${run.title || run.id}`
+  const text = `${run.reason}; it goes on by itself`
+  return [{ occasion: 'limited', name: 'limited', title, text, to: href('home') }]
 }
 
 function ofPhase(before: string, now: string): Tiding[] {

@@ -20,6 +20,10 @@ const TONES: Record<Occasion, readonly Note[]> = {
     [659, 0.13, 0.12],
     [784, 0.26, 0.3],
   ],
+  limited: [
+    [440, 0, 0.14],
+    [349, 0.16, 0.22],
+  ],
   paused: [[440, 0, 0.14]],
   resumed: [[494, 0, 0.14]],
 }
