@@ -3,6 +3,7 @@
 import { get } from '../lib/api'
 import type { Role } from '../lib/picking'
 import { isQuiet } from '../lib/quiet'
+import { plain } from '../lib/terminal'
 import { isNotified, isUrgent, type Tiding } from '../lib/tidings'
 import { play } from '../lib/tones'
 import type { SettingList } from '../lib/wire'
@@ -99,7 +100,7 @@ class Alerting {
 
   #show({ title, text, name, to }: Tiding): void {
     try {
-      const shown = new Notification(title, { body: text, tag: name, silent: true })
+      const shown = new Notification(plain(title), { body: plain(text), tag: name, silent: true })
       shown.onclick = () => {
         window.focus()
         location.hash = to
