@@ -76,3 +76,14 @@ def test_u2_what_needs_you_is_ordered_too_and_a_drag_to_running_still_starts(sce
     title = names(page)[3]
     drag(page, title, onto="Retry webhooks", part=0.5)
     wait_for(lambda: scene.ask(f"/tasks/{scene.id_of(title)}")["assigned"], "it to be started")
+
+
+def test_u3_news_of_the_board_cost_no_further_request(scene, visit):
+    page = visit().page("board")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    scene.add(("Heard of by the stream alone", "ui", "audit"))
+
+    expect(page.get_by_text("Heard of by the stream alone")).to_be_visible()
+    assert [url for url in asked if "/board" in url] == []

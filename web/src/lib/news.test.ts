@@ -11,6 +11,8 @@ test('of values the last counts, of lines all', () => {
     message('log', { run: 'board', seq: 2 }),
     message('room', { thread: 'general', text: 'hello' }),
     message('hold', { hold: 'stopped', stops: 1 }),
+    message('board', { phase: 'idle', mode: 'auto', counts: {} }),
+    message('board', { phase: 'running', mode: 'auto', counts: {} }),
     message('inbox', { count: 3 }),
     message('something new', {}),
   ])
@@ -22,6 +24,7 @@ test('of values the last counts, of lines all', () => {
   ])
   expect(news.rooms.get('general')).toEqual([{ thread: 'general', text: 'hello' }])
   expect(news.hold).toEqual({ hold: 'stopped', stops: 1 })
+  expect(news.board?.phase).toBe('running')
   expect(news.inbox).toBe(3)
   expect(news.reset).toBe(false)
 })

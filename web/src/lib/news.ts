@@ -1,6 +1,6 @@
 // What a batch of messages changes, gathered so that a page does each thing once a frame.
 
-import type { AutoView, HoldView, LiveText, LogLine } from './wire'
+import type { AutoView, BoardState, HoldView, LiveText, LogLine } from './wire'
 import type { RoomEvent, RoomSummary, RunView, TaskView } from './wire'
 import type { Message } from './sse'
 
@@ -14,6 +14,7 @@ export interface News {
   live: Map<string, LiveText[]>
   rooms: Map<string, RoomEvent[]>
   talks: Map<string, RoomSummary>
+  board: BoardState | undefined
   hold: HoldView | undefined
   inbox: number | undefined
 }
@@ -28,6 +29,7 @@ export function nothing(): News {
     live: new Map(),
     rooms: new Map(),
     talks: new Map(),
+    board: undefined,
     hold: undefined,
     inbox: undefined,
   }
@@ -56,6 +58,9 @@ function add(news: News, { kind, data }: Message): void {
       return put(news.runs, 'id', data)
     case 'auto':
       return put(news.autos, 'run', data)
+    case 'board':
+      news.board = JSON.parse(data) as BoardState
+      return
     case 'hold':
       news.hold = JSON.parse(data) as HoldView
       return

@@ -16,8 +16,6 @@ import { Live } from './live.svelte'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
-/** How often, at most, the board is asked where it stands. */
-const BOARD_EVERY_MS = 400
 /** How many of the board's events a fresh page shows. */
 const RECALLED = 60
 
@@ -89,7 +87,6 @@ class World {
   #frame: number | ReturnType<typeof setTimeout> | undefined
   #loading = false
   #recalls = false
-  #boardTimer: ReturnType<typeof setTimeout> | undefined
 
   tasks = $derived.by(() => (this.#taskVersion, [...this.#tasks.values()]))
   runs = $derived.by(() => (this.#runVersion, [...this.#runs.values()]))
@@ -273,13 +270,6 @@ class World {
     this.#frame = document.hidden ? setTimeout(apply, 250) : requestAnimationFrame(apply)
   }
 
-  #boardSoon(): void {
-    this.#boardTimer ??= setTimeout(() => {
-      this.#boardTimer = undefined
-      void this.boardChanged()
-    }, BOARD_EVERY_MS)
-  }
-
   #apply(news: News): void {
     for (const [id, task] of news.tasks) this.#tasks.set(id, task)
     for (const [id, run] of news.runs) this.#runs.set(id, run)
@@ -301,9 +291,12 @@ class World {
     for (const [thread, ear] of this.#ears)
       ear(news.rooms.get(thread) ?? [], news.live.get(`room:${thread}`) ?? [])
     if (news.hold) this.hold = news.hold
+    if (news.board) {
+      this.phase = news.board.phase
+      this.mode = news.board.mode
+    }
     if (news.inbox !== undefined) void this.inboxChanged()
     if (news.reset) void this.load()
-    else if (news.hold || news.runs.size || news.tasks.size) this.#boardSoon()
   }
 }
 
