@@ -1,9 +1,19 @@
 """Q19: the disk is full: nothing is lost, runs wait, and a stop is still recorded."""
 
 import os
+import sqlite3
 import subprocess
 
+import anyio
 import pytest
+
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import Allstop
+from allstop.core.events import Commanded
+from allstop.core.ids import HELM
+from allstop.ports import Entry
+from faults.small_disk import PaperDisk, PaperReserve, opened, write_until_full
 
 NAMESPACE = ("unshare", "--map-root-user", "--mount") if os.geteuid() else ("unshare", "--mount")
 
@@ -71,6 +81,46 @@ def test_q19_a_turn_is_cut_and_its_stop_recorded_on_a_full_disk(on_a_small_disk)
 
     assert happened["helm"] == ["Commanded", "Halted"]
     assert happened["ended"] == ["Opened", "MoveStarted", "MoveEnded"]
+
+
+class ReserveTakenByAnother(PaperReserve):
+    """As soon as it gives room, another process is the first to write."""
+
+    def __init__(self, path, freed, store):
+        super().__init__(path, freed)
+        self.other = sqlite3.connect(store / "journal.db", isolation_level=None)
+        self.taken = anyio.Event()
+
+    def unlink(self):
+        super().unlink()
+        self.other.execute("begin immediate")
+        self.taken.set()
+
+    def write_bytes(self, content):
+        self._path.write_bytes(content)
+
+
+async def test_q19_a_stop_waits_for_who_writes_first_when_the_reserve_gives_room(tmp_path):
+    """It was acknowledged, and not written."""
+    disk = PaperDisk(tmp_path)
+    journal = SqliteJournal(disk.store, SystemClock())
+    await journal.append(Entry("a", opened()))
+    disk.fill(journal)
+    await write_until_full(journal)
+    reserve = ReserveTakenByAnother(
+        tmp_path / "store" / "reserve", lambda: disk.make_room(journal), disk.store
+    )
+    journal._reserve = reserve
+    stop = Commanded(at=journal._clock.now(), command=Allstop(), by="anna " * 5000)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(journal.append, Entry(HELM, stop))
+        await reserve.taken.wait()
+        reserve.other.execute("rollback")
+
+    assert [record.event for record in await journal.read(HELM)] == [stop]
+    reserve.other.close()
+    journal.close()
 
 
 # --- the whole program, on a disk that becomes full while an agent works ---

@@ -134,9 +134,10 @@ class SqliteJournal(SqliteRecords):
                 await self._hold_back(anyio.lowlevel.checkpoint)
         batch, self._queue = self._queue, []
         self._alone = self._alone + 1 if len(batch) == 1 else 0
+        left = list(batch)
         try:
-            if not self._try_commit(batch):
-                await self._commit_later(batch)
+            if not self._try_commit(left):
+                await self._commit_later(left)
         except DAMAGE as error:
             _fail(batch, broken(error))
         except StoreBrokenError as error:
@@ -191,7 +192,7 @@ class SqliteJournal(SqliteRecords):
     def _try_commit(self, batch: list[_Job]) -> bool:
         """Write the jobs that still fit in one transaction; the others are told why not.
 
-        False when another process is writing.
+        False when another process is writing: then what is left in the batch has to wait for it.
         """
         try:
             self._cursor.execute("begin immediate")
@@ -210,8 +211,7 @@ class SqliteJournal(SqliteRecords):
             self._undo()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
                 raise
-            self._without_room(batch)
-            return True
+            return self._without_room(batch)
         if page.first == self._told_pos + 1:
             self._told_pos = page.last
         self._tell(page.written)
@@ -226,17 +226,23 @@ class SqliteJournal(SqliteRecords):
         self._ledger.forget()
         self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
 
-    def _without_room(self, batch: list[_Job]) -> None:
-        """On a full disk only what a person says to all is still written, from the reserve."""
+    def _without_room(self, batch: list[_Job]) -> bool:
+        """On a full disk only what a person says to all is still written, from the reserve.
+
+        False when that has to wait for another process.
+        """
+        full = StoreFullError("the disk is full", f"make room for {self.folder}")
         spoken = [job for job in batch if job.is_for_all()]
-        if spoken and self._reserve.exists():
-            self._reserve.unlink()
-            self._has_reserve = False
-            with suppress(sqlite3.Error):
-                self._db.execute("pragma wal_checkpoint(passive)")
-            self._try_commit(spoken)
-            batch = [job for job in batch if job not in spoken]
-        _fail(batch, StoreFullError("the disk is full", f"make room for {self.folder}"))
+        if not spoken or not self._reserve.exists():
+            _fail(batch, full)
+            return True
+        self._reserve.unlink()
+        self._has_reserve = False
+        with suppress(sqlite3.Error):
+            self._db.execute("pragma wal_checkpoint(passive)")
+        _fail([job for job in batch if job not in spoken], full)
+        batch[:] = spoken
+        return self._try_commit(batch)
 
     def _write_if_it_fits(self, page: Page, job: _Job) -> None:
         if job.write is not None and self._is_written(job.write):
