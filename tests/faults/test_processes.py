@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 import time
 
 import anyio
@@ -38,6 +39,30 @@ async def test_q16_four_processes_that_write_at_once_lose_nothing(program, folde
         assert [e.command.text for e in found[name]] == [f"{name} {n}" for n in range(200)]
         mine = [e.command.text for e in found["shared"] if e.command.text.startswith(name)]
         assert mine == [f"{name} {n}" for n in range(200)]
+
+
+def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
+    """P7: `status` and the control room look while others begin."""
+    journal, looking = (SqliteJournal(folder, SystemClock()) for _ in range(2))
+    is_over = threading.Event()
+
+    def look():
+        while not is_over.is_set():
+            looking.holders()
+
+    lookers = [threading.Thread(target=look) for _ in range(4)]
+    for looker in lookers:
+        looker.start()
+    try:
+        for _ in range(500):
+            with journal.claim("a"):
+                pass
+    finally:
+        is_over.set()
+        for looker in lookers:
+            looker.join()
+        journal.close()
+        looking.close()
 
 
 def test_p7_a_claim_names_its_holder_and_dies_with_it(program, folder):

@@ -17,6 +17,9 @@ from allstop.ports import Clock, HeldError, Holder
 
 _SUFFIX = ".lock"
 
+LOOKS = 10_000
+"""So often others may be looking just now, before one of them is taken for somebody who hangs."""
+
 
 class Claims:
     """A folder of lock files. The kernel frees a lock when its holder is gone, however it went."""
@@ -30,7 +33,7 @@ class Claims:
     def claim(self, run: RunId) -> Iterator[None]:
         fd = os.open(self._path(run), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not _locked(fd):
+            if not _locked_for_good(fd):
                 raise HeldError(run, _holder(fd))
             os.ftruncate(fd, 0)
             os.pwrite(fd, msgspec.json.encode(self._me()), 0)
@@ -76,6 +79,17 @@ def _locked(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _locked_for_good(fd: int) -> bool:
+    """Who only looks has a shared lock for a moment: only another's own lock is in the way."""
+    for _ in range(LOOKS):
+        if _locked(fd):
+            return True
+        if not _locked(fd, fcntl.LOCK_SH):
+            return False
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
 
 
 def _holder(fd: int) -> Holder | None:
