@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 
 import pytest
 
@@ -133,6 +134,28 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     assert "pausing: running agents end their iteration" in said
     assert said.count("takes a turn") == 1
     assert person.runs() == {"board/T1.1": "paused"}
+    assert person.json("list")["phase"] == "paused"
+
+
+def test_q19_ctrl_c_pauses_although_another_process_has_the_store(person):
+    """Q19, K3: it is said once the store takes it, and the work goes on until then."""
+    person.agent("while [ ! -e goes-on ]; do sleep 0.1; done; rm goes-on; echo going on")
+    process = person.start("run", "take turns")
+    tree = person.repository / ".allstop" / "workspaces" / "T1" / "tree"
+    wait_for(lambda: "mine takes a turn" in person.allstop("status"), "the first turn")
+    other = sqlite3.connect(person.repository / ".allstop" / "journal.db", isolation_level=None)
+    other.execute("begin immediate")
+
+    process.send_signal(signal.SIGINT)
+    lines = iter(process.stdout.readline, "")
+    assert any("another process keeps the store locked" in line for line in lines)
+    other.execute("rollback")
+    other.close()
+    wait_for(lambda: person.runs() == {"board/T1.1": "pausing"}, "the pause")
+    (tree / "goes-on").touch()
+
+    process.communicate(timeout=20)
+    assert process.returncode == 130
     assert person.json("list")["phase"] == "paused"
 
 

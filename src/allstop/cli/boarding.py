@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -30,6 +32,8 @@ from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.views import receipt
+from allstop.engines.insisting import insist
+from allstop.ports import StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -89,18 +93,25 @@ async def _caught_up(house: House, screen: BoardScreen) -> None:
 async def _heed_signals(house: House, session: boarding.Session, screen: BoardScreen) -> None:
     """Once pauses, twice is Allstop; being told to end is a pause that does not wait."""
     engine = session.shop.engine
+
+    async def pause() -> None:
+        ask = partial(engine.command, BOARD, Pause(), by="Ctrl-C")
+        await insist(ask, lambda run, trouble: screen.note(f"! {trouble.text}"))
+
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        asked = False
-        async for number in signals:
-            if number == signal.SIGINT and not asked:
-                asked = True
-                screen.note("pausing: running agents end their iteration; Ctrl-C again is Allstop")
-                await engine.command(BOARD, Pause(), by="Ctrl-C")
-            else:
-                by = "Ctrl-C twice" if number == signal.SIGINT else "SIGTERM"
-                screen.note("■ ALLSTOP")
-                raise_stop_file(house, by)
-                await engine.allstop(by=by)
+        async with anyio.create_task_group() as group:
+            asked = False
+            async for number in signals:
+                if number == signal.SIGINT and not asked:
+                    asked = True
+                    screen.note("pausing: running agents end their iteration; Ctrl-C again is Allstop")  # fmt: skip
+                    group.start_soon(pause)  # a store that takes nothing now must not hide the next
+                else:
+                    by = "Ctrl-C twice" if number == signal.SIGINT else "SIGTERM"
+                    screen.note("■ ALLSTOP")
+                    raise_stop_file(house, by)
+                    with suppress(StoreFullError, StoreBusyError):  # the file says it too
+                        await engine.allstop(by=by)
 
 
 # --- the end ----------------------------------------------------------------------------------
