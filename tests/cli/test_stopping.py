@@ -267,6 +267,15 @@ def test_k3_a_dry_run_and_status_never_stop_anything(person, slow, mark):
     assert slow.poll() is None
 
 
+def test_k3_a_dry_run_of_one_run_is_about_that_run(person, slow, mark):
+    said = person.allstop("stop", "T1", "--dry-run")
+
+    assert said.startswith("would end  board/T1.1: process ")
+    assert f"process {slow.pid}" not in said
+    assert "there is no run 'T9'" in person.refuses("stop", "T9", "--dry-run")
+    assert slow.poll() is None
+
+
 def test_stop_with_nothing_running_is_no_error(person):
     person.agent("true")
 

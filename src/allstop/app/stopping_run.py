@@ -97,6 +97,17 @@ async def _stop(
     return halted, silent
 
 
+async def would_stop_run(house: House, name: str) -> list[str]:
+    """The trees of agents that a stop of this run alone would end.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    run = RunId(name) if rooms.thread_of(RunId(name)) is not None else await open_run(house, name)
+    trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
+    return [f"{tree.label}: process {tree.root.pid}" for tree in trees]
+
+
 def _trees(house: House) -> tuple[Record, ...]:
     return recorded(house.live) if house.live.exists() else ()
 

@@ -44,13 +44,14 @@ def show_status(context: Context, *, as_json: bool) -> None:
 @click.pass_obj
 def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> int:
     """Allstop: everything ends now. With RUN, only that one."""
-    if run_id is not None and not dry_run:
+    if dry_run:
+        with context.house() as house:
+            _show_dry_run(house, run_id, as_json=as_json)
+        return 0
+    if run_id is not None:
         _stop_run(context, run_id, as_json=as_json)
         return 0
     with context.house() as house:
-        if dry_run:
-            _show_dry_run(house, as_json=as_json)
-            return 0
         from allstop.app.stopping import stop as stop_all
 
         stopped = run(lambda: stop_all(house, "allstop stop"))
@@ -108,17 +109,25 @@ def _show_receipt(receipt: Halted) -> None:
         click.echo(f"  left as    {run_}: {where}")
 
 
-def _show_dry_run(house: House, *, as_json: bool) -> None:
-    from allstop.app.stopping import would_stop
-
-    driving, trees = would_stop(house) if house.has_store else ([], [])
+def _show_dry_run(house: House, run_id: str | None, *, as_json: bool) -> None:
+    driving, trees = _would_stop(house, run_id)
     if as_json:
         print_json({"processes": driving, "trees": trees})
         return
     for line in (*driving, *trees):
         click.echo(f"would end  {line}")
     if not driving and not trees:
-        click.echo("Nothing is running; a stop would still keep anything from starting.")
+        what = "anything" if run_id is None else "it"
+        click.echo(f"Nothing is running; a stop would still keep {what} from starting.")
+
+
+def _would_stop(house: House, run_id: str | None) -> tuple[list[str], list[str]]:
+    from allstop.app.stopping import would_stop
+    from allstop.app.stopping_run import would_stop_run
+
+    if run_id is not None:
+        return [], look(lambda: would_stop_run(house, run_id))
+    return would_stop(house) if house.has_store else ([], [])
 
 
 @click.command()
