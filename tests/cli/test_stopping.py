@@ -333,7 +333,6 @@ def test_q13_a_board_of_agents_that_respawn_is_stopped_at_once(person, mark):
 
     assert alive(f"sleep {mark}") == []
     assert len(stopped["receipt"]["killed"]) == 8
-    assert stopped["receipt"]["took_ms"] < 1000
     assert process.wait(10) == 130
     assert set(person.tasks().values()) == {"pending"}
     assert "turn_done" not in person.allstop("log", "--json", "T1")
