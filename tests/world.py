@@ -98,6 +98,7 @@ class PaperLauncher:
     def __init__(self):
         self.frozen = set()
         self.ended = {}  # by the kernel: labels, and why
+        self.put_down = []
         self._heavy = []
         self._called = anyio.Event()
 
@@ -123,8 +124,10 @@ class PaperLauncher:
     def strike(self, label):
         pass
 
-    def killed(self):
-        return ()
+    def killed(self, label=""):
+        told = tuple(each for each in self.put_down if each.label.startswith(label))
+        self.put_down = [each for each in self.put_down if each not in told]
+        return told
 
 
 class PaperWorkspaces:

@@ -6,7 +6,7 @@ import pytest
 from allstop.core.approvals import Ask, Decision, Rule
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
-from allstop.core.events import Halted, MoveEnded, MoveStarted, Noted, Opened
+from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
 from allstop.loop.steps import Parked
@@ -322,6 +322,33 @@ async def test_q16_a_kill_long_after_a_stop_is_no_stop(world):
 
     assert ends(await world.events("t")) == [FailureKind.INTERRUPTED, "TurnDone"]
     assert (await world.state("t")).tally.busy_s < 3600
+
+
+async def test_k4_a_receipt_tells_nothing_of_what_ended_before_the_stop(world):
+    """K4: neither a tree that a stall put down, nor a turn that another stop cut off."""
+    world.agent("cli", *[100.0] * 3)
+    async with world.running() as engine:
+        await engine.open("t", "task", task(idle_s=5.0, max_iterations=2))
+        await engine.open("other", "task", task(goal="longer"))
+        world.launcher.put_down.append(Killed(label="t", pid=7))
+        await engine.rested("t")
+        await engine.command("other", Allstop())
+        await engine.rested("other")
+        halted = await engine.allstop()
+
+    assert (halted.killed, halted.discarded) == ((), ())
+
+
+async def test_k4_a_receipt_tells_what_the_stop_put_down(world):
+    world.agent("cli", 100.0)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(10)
+        put_down = Killed(label="t", pid=7)
+        world.launcher.put_down.append(put_down)
+        halted = await engine.allstop()
+
+    assert (halted.killed, halted.discarded) == ((put_down,), ("t: cli takes a turn",))
 
 
 async def test_k2_a_stop_that_came_after_the_kill_cuts_off_the_turn(world):

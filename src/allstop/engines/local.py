@@ -385,6 +385,7 @@ class LocalEngine:
 
     def _disembark(self, run: RunId, outcome: Outcome) -> None:
         self._purse.close(run)
+        self._launcher.killed(run)  # what it left when it was over
         del self._berths[run]
         if root_of(run) == run:
             self._outcomes[run] = outcome

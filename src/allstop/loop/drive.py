@@ -132,7 +132,7 @@ class Drive(Generic[S]):
         return left_s if left_s > 0 else math.inf
 
     def lost(self) -> tuple[str, ...]:
-        """What was cut off or came too late since this was last asked."""
+        """What a stop of everything cut off or came too late for; each is told once."""
         lost, self._lost = tuple(self._lost.values()), {}
         return lost
 
@@ -227,12 +227,13 @@ class Drive(Generic[S]):
         if open_move is None:
             raise SupersededError(self.run)
         result = runs.accepted(self.state, helm, result)
-        if isinstance(result, Failed) and result.kind in LOST:
+        if helm.stops == open_move.helm_stops:
+            self._deck.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
+        elif isinstance(result, Failed) and result.kind in LOST:
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
-        ended = MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s)
         if self._notes:
             page = page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
-        return page.also(ended)
+        return page.also(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
 
     async def _write(self, step: Step[S], place: int | None = None) -> None:
         if not step.entries:
@@ -306,8 +307,8 @@ class Drive(Generic[S]):
         try:
             within_s = math.inf if left_s is None else left_s
             most = lost_by(state.open_move) if is_capped(move) else None
-            hands = self._deck.hands
-            return await hands.perform(self.run, move, watch, within_s, self._leash, most)
+            perform = self._deck.hands.perform
+            return await perform(self.run, move, watch, within_s, self._leash, most)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs

@@ -228,6 +228,10 @@ class Hands:
                 del self._patience[run]
         return None
 
+    def forget_killed(self, run: RunId) -> None:
+        """What was put down of it belongs to no receipt."""
+        self._launcher.killed(run)
+
     async def freeze(self, run: RunId) -> None:
         self._frozen.add(run)
         if run in self._patience:

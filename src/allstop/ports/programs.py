@@ -134,8 +134,8 @@ class Launcher(Protocol):
         """
         ...
 
-    def killed(self) -> tuple[Killed, ...]:
-        """The trees that were put down while alive since this was last asked."""
+    def killed(self, label: str = "") -> tuple[Killed, ...]:
+        """The trees under this label that were put down while alive; each is told once."""
         ...
 
 

@@ -130,9 +130,10 @@ class ProcessLauncher:
     def overran(self, label: str) -> str:
         return self._bounds.overran(label)
 
-    def killed(self) -> tuple[Killed, ...]:
-        killed, self._killed = tuple(self._killed), []
-        return killed
+    def killed(self, label: str = "") -> tuple[Killed, ...]:
+        told = tuple(each for each in self._killed if covers(label, each.label))
+        self._killed = [each for each in self._killed if each not in told]
+        return told
 
     @asynccontextmanager
     async def _launched(self, launch: Launch) -> AsyncIterator[Child]:
