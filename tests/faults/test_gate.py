@@ -39,6 +39,32 @@ timeout = 1
     assert person.merged() == []
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ('run = "false"', "VERIFICATION_FAILED", "Slow: exit code 1"),
+        ('run = "sleep 60"\ntimeout = 1', "VERIFICATION_TIMEOUT", "Command timed out after 1s"),
+    ],
+)
+def test_b14_how_a_gate_ended_has_a_code_wherever_it_is_told(person, command, code, words):
+    """B14: in the log, in JSON, and in the next prompt."""
+    person.agent(
+        "grep VERIFICATION_; echo x >x" + DONE,
+        settings=MERGE_AT_ONCE
+        + f'[loop]\nmax_iterations = 2\n[[verification.commands]]\nname = "Slow"\n{command}\n',
+    )
+    person.commit()
+
+    said = person.allstop("run", "do it", code=4)
+
+    assert f"✗ {code}: 0 of 1 passed; Slow: " in said
+    assert words in said
+    log = person.allstop("log", "T1", "--json")
+    assert f'"error":"{code}"' in log
+    assert person.json("show", "T1")["verification"] == code
+    assert f"{code}: You said the work is complete. These checks disagree:" in log
+
+
 def test_b14_the_first_required_failure_ends_the_gate(person):
     """B14: in order; `keep_going` runs the rest too."""
     commands = 'commands = ["true", "false", "touch reached"]\n'

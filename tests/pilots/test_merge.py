@@ -128,7 +128,7 @@ def test_b17_a_merge_that_fails_the_gate_is_a_conflict_with_what_failed_as_news(
     assert move == Finish(
         outcome=Outcome.CONFLICT,
         note="merged with main, it fails: Tests",
-        facts={"news": prompts.failed_merge((BAD,), (), "main")},
+        facts={"news": prompts.failed_merge(ChecksDone(results=(BAD,)), "main")},
     )
     assert "$ pytest\n(exit code 1)\nE  1 == 2" in move.facts["news"]
 

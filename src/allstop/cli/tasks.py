@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.overview import TaskView
     from allstop.core.commands import Command
+    from allstop.core.moves import ChecksDone
     from allstop.core.tasks import Task
 
 MARKS = {
@@ -168,11 +169,15 @@ def _line(task: TaskView, wide: int = 0) -> str:
 @click.pass_obj
 def show(context: Context, task_id: str, as_json: bool) -> None:
     """Everything known of a task."""
+    import msgspec
+
+    from allstop.core.moves import ChecksDone
+
     with context.house() as house:
         task = look(lambda: _view(house, task_id))
-        work = [] if as_json or task.run is None else look(lambda: _work(house, task))
+        gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
     if as_json:
-        print_json(task)
+        print_json({**msgspec.to_builtins(task), "verification": gate.error})
         return
     click.echo(_line(task))
     if task.body:
@@ -190,7 +195,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         click.echo(line)
 
 
-async def _work(house: House, task: TaskView) -> list[str]:
+async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
     """Of its latest attempt: what the checks said last, and where to look."""
     from allstop.core.events import MoveEnded
     from allstop.core.ids import RunId
@@ -210,7 +215,7 @@ async def _work(house: House, task: TaskView) -> list[str]:
         for check in gate.results
     ]
     lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
-    return [*lines, f"see          allstop log {task.run}"]
+    return gate, [*lines, f"see          allstop log {task.run}"]
 
 
 @click.command()

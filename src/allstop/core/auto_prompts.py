@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from allstop.core import guidance_prompts
 from allstop.core.auto import AutoSpec, AutoState, Decision, History, ModelDecision, TurnSummary
-from allstop.core.moves import CheckResult, Finding
+from allstop.core.moves import ChecksDone
 from allstop.core.plain import ending
 from allstop.core.prompting import Part, Talk
 from allstop.core.prompts import CAPPED as CAPPED
@@ -74,8 +74,8 @@ def reviewed(text: str) -> str:
     return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
 
 
-def gate_failed(failed: Sequence[CheckResult], findings: Sequence[Finding]) -> str:
-    return failed_gate(failed, findings)
+def gate_failed(gate: ChecksDone) -> str:
+    return failed_gate(gate)
 
 
 DECIDER = """\

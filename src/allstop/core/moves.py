@@ -298,6 +298,7 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
     results: tuple[CheckResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     tree: str = ""  # what was checked, exactly
+    error: str = ""  # how the gate ended, where it did not pass; see `gate_error`
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
@@ -306,6 +307,17 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
     @property
     def passed(self) -> bool:
         return not self.failed and not any(finding.fatal for finding in self.findings)
+
+
+VERIFICATION_FAILED = "VERIFICATION_FAILED"
+VERIFICATION_TIMEOUT = "VERIFICATION_TIMEOUT"
+
+
+def gate_error(gate: ChecksDone) -> str:
+    """The code of a gate's end: of the first required check that failed; "" where it passed."""
+    if gate.failed:
+        return VERIFICATION_TIMEOUT if gate.failed[0].timed_out else VERIFICATION_FAILED
+    return "" if gate.passed else VERIFICATION_FAILED
 
 
 class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):

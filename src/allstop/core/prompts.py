@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from allstop.core.moves import CheckResult, Finding
+from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.plain import ending
 from allstop.core.prompting import Prompt, prompt
 
@@ -39,14 +39,19 @@ def failed_checks(failed: Sequence[CheckResult]) -> str:
     )
 
 
-def failed_gate(failed: Sequence[CheckResult], findings: Sequence[Finding]) -> str:
-    parts = [failed_checks(failed)] if failed else []
-    return "\n\n".join([*parts, *_fatal(findings)])
+def failed_gate(gate: ChecksDone) -> str:
+    parts = [failed_checks(gate.failed)] if gate.failed else []
+    return _coded(gate, [*parts, *_fatal(gate.findings)])
 
 
-def failed_merge(failed: Sequence[CheckResult], findings: Sequence[Finding], target: str) -> str:
+def failed_merge(gate: ChecksDone, target: str) -> str:
     parts = [f"Your work does not pass once it is merged with what is new on {target}."]
-    return "\n\n".join([*parts, *map(_failed, failed), *_fatal(findings)])
+    return _coded(gate, [*parts, *map(_failed, gate.failed), *_fatal(gate.findings)])
+
+
+def _coded(gate: ChecksDone, parts: Sequence[str]) -> str:
+    text = "\n\n".join(parts)
+    return f"{gate.error}: {text}" if gate.error else text
 
 
 _FATAL = {"conflict_markers": "There are conflict markers in these files; resolve them:"}

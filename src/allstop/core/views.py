@@ -209,11 +209,12 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=(), passed=True):
             return "No verification configured"
-        case ChecksDone(results=results, findings=findings):
+        case ChecksDone(results=results, findings=findings, error=error):
             passed = sum(check.passed for check in results)
             fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in findings if f.fatal]
             failed = [why(check) for check in results if not check.passed]
-            return "; ".join([f"{passed} of {len(results)} passed", *failed, *fatal])
+            summary = "; ".join([f"{passed} of {len(results)} passed", *failed, *fatal])
+            return f"{error}: {summary}" if error else summary
         case WorkspaceOpen(base=base):
             return f"from commit {base[:10]}"
         case Delivered(branch=branch, commit=commit):
@@ -244,7 +245,9 @@ def _words(text: str, said: Said) -> str:
 
 def why(check: CheckResult) -> str:
     """Of a check that failed: its last words, and whether that is news."""
-    said = "timed out" if check.timed_out else last_line(check.output) or f"exit code {check.code}"
+    said = last_line(check.output) or (
+        "timed out" if check.timed_out else f"exit code {check.code}"
+    )
     return f"{check.name}: {said}" + (" (the target fails too)" if check.failed_before else "")
 
 

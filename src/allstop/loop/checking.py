@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Item,
     Protection,
     RunChecks,
+    gate_error,
 )
 from allstop.loop.heard import Heard
 from allstop.ports import Box, Candidate, Checks, Launcher, Live, Workspaces
@@ -60,7 +61,8 @@ class Checking:
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate.box, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
-        return ChecksDone(results=results, findings=found, tree=candidate.tree)
+        done = ChecksDone(results=results, findings=found, tree=candidate.tree)
+        return replace(done, error=gate_error(done))
 
     async def _run_all(
         self, run: RunId, move: RunChecks, place: Box, watch: Heard

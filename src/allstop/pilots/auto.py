@@ -201,7 +201,7 @@ def _went(state: AutoState, result: object) -> AutoState:
 
 def _disagreed(state: AutoState, gate: ChecksDone) -> AutoState:
     """It is not done after all. That is decided like all else, so that guards look at it."""
-    news = prompts.gate_failed(gate.failed, gate.findings)
+    news = prompts.gate_failed(gate)
     return _decided(replace(state, done=False, news=news), after_gate(state.turns, gate))
 
 

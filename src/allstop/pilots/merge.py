@@ -130,7 +130,7 @@ def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
                 state,
                 end=Outcome.CONFLICT,
                 note=f"merged with {state.spec.target}, it fails: {names}",
-                news=prompts.failed_merge(failed, findings, state.spec.target),
+                news=prompts.failed_merge(result, state.spec.target),
             )
         case Landed():
             return replace(state, landed=True)

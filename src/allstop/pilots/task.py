@@ -250,7 +250,7 @@ def _disagreed(state: TaskState, gate: ChecksDone) -> TaskState:
         check = missing[0]
         note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
         return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
-    news = prompts.failed_gate(gate.failed, gate.findings)
+    news = prompts.failed_gate(gate)
     return replace(
         state, said=NOTHING_SAID, news=news, findings=gate.findings, unable=bool(missing)
     )
