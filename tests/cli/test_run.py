@@ -156,6 +156,35 @@ def test_a_terminal_shows_a_live_table_and_keeps_the_news(person):
     assert "1 verified, 0 failed, 0 remaining · 1 merged" in shown
 
 
+def test_b14_a_terminal_shows_each_check_with_its_tick_and_its_time(person):
+    """B14: live: what has passed, what runs and for how long, what waits."""
+    person.agent(
+        WORKS,
+        settings=MERGE_AT_ONCE
+        + """
+[[verification.commands]]
+name = "Unit Tests"
+run = "true"
+[[verification.commands]]
+name = "Types"
+run = "sleep 3"
+timeout = 120
+[[verification.commands]]
+name = "Lint"
+run = "true"
+""",
+    )
+
+    shown, code = person.at_terminal("run", "add a line")
+
+    assert code == 0
+    assert "#1" in shown
+    assert "○ Lint waiting" in shown
+    assert "✓ Unit Tests passed (0s / 300s)" in shown
+    assert "● Types running (1s / 120s)" in shown
+    assert "● Types running (2s / 120s)" in shown
+
+
 def test_k3_ctrl_c_typed_at_the_terminal(person):
     """K3: once pauses, twice is Allstop."""
     person.agent("echo begun; sleep 60")

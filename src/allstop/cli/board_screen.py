@@ -7,17 +7,28 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
 from allstop.cli.keys import unseen
 from allstop.cli.record import as_text, print_records
 from allstop.core.attempts import TaskState
+from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.ids import BOARD, RunId, child_of, label_of
-from allstop.core.moves import ChecksDone, Failed, Landed, Outcome, Result, TakeTurn, TurnDone
+from allstop.core.moves import (
+    Check,
+    ChecksDone,
+    Failed,
+    Landed,
+    Outcome,
+    Result,
+    RunChecks,
+    TakeTurn,
+    TurnDone,
+)
 from allstop.core.plain import counted, one_line, plain
 from allstop.core.replies import Signal
 from allstop.core.run import RunState
@@ -204,6 +215,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         self._how_to_stop = ""
         self._words: dict[RunId, str] = {}
         self._queued: dict[RunId, str] = {}
+        self._gates: dict[RunId, dict[str, Tick]] = {}
         self._until = ExitStack()
         self._live = LiveDisplay(
             console=self._console,
@@ -231,7 +243,18 @@ class TerminalBoardScreen(PlainBoardScreen):
         if live.kind == "queued":
             self._queued[run] = live.text
             return
+        if live.kind == "check":
+            self._check(run, live.text)
+            return
         self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
+
+    def _check(self, run: RunId, text: str) -> None:
+        """Each check has a line of its own, which its next word takes the place of."""
+        assert self._session is not None
+        gate, child = self._gates.setdefault(run, {}), self._session.child(run)
+        for check in checks_of(child):
+            if text[2:].startswith(f"{check.name} "):
+                gate[check.name] = Tick(text, self._session.clock.now())
 
     def note(self, text: str) -> None:
         if text:
@@ -267,8 +290,9 @@ class TerminalBoardScreen(PlainBoardScreen):
         counts = state.board.counts
         totals = [f"{counts[s]} {s}" for s in Status if counts.get(s)]
         since = (self._session.clock.now() - self._session.since).total_seconds()
-        cost = f"  ${run.tally.cost_microusd / 1e6:.2f}" if run.tally.cost_microusd else ""
-        below = f"{' · '.join(totals)}{cost} · {since:.0f} s\n{self._how_to_stop}"
+        children = [self._session.child(child_of(BOARD, ref)) for ref in state.refs]
+        cost = _dollars(run.tally, *(child.tally for child in children if child is not None))
+        below = f"{' · '.join(filter(None, [*totals, cost]))} · {since:.0f} s\n{self._how_to_stop}"
         return Group(table, Text(below, style="dim"))
 
     def _row(self, table: Table, run: RunId, task_id: str) -> None:
@@ -281,9 +305,42 @@ class TerminalBoardScreen(PlainBoardScreen):
         words = self._words.get(run, "")
         how_far = _how_far(child)
         mark = "●" if child.open_move is not None else "?"
-        table.add_row(
-            f"{mark} {task_id}", title, f"{how_far}{doing}  {words}"[:90], f"{seconds:.0f} s"
-        )
+        checks = checks_of(child)
+        text = f"{how_far}{doing}" if checks else f"{how_far}{doing}  {words}"
+        time = f"{_dollars(child.tally)} {seconds:.0f} s".strip()
+        table.add_row(f"{mark} {task_id}", title, text[:90], time)
+        if not checks:
+            self._gates.pop(run, None)
+        for check in checks:
+            tick = self._gates.get(run, {}).get(check.name)
+            table.add_row("", "", ticked(check, tick, self._session.clock.now()), "")
+
+
+class Tick(NamedTuple):
+    """What was last said of a check, and when."""
+
+    text: str
+    at: datetime
+
+
+def checks_of(child: RunState[Any] | None) -> tuple[Check, ...]:
+    """Of the gate that is being run."""
+    open_move = child.open_move if child else None
+    return open_move.move.checks if open_move and isinstance(open_move.move, RunChecks) else ()
+
+
+def ticked(check: Check, tick: Tick | None, now: datetime) -> str:
+    if tick is None:
+        return f"○ {one_line(check.name)} waiting"
+    if not tick.text.startswith("●"):
+        return one_line(tick.text)
+    seconds = (now - tick.at).total_seconds()
+    return f"● {one_line(check.name)} running ({seconds:.0f}s / {check.timeout_s:.0f}s)"
+
+
+def _dollars(*tallies: Tally) -> str:
+    spent = sum(tally.cost_microusd for tally in tallies)
+    return f"${spent / 1e6:.2f}" if spent else ""
 
 
 def _how_far(child: RunState[Any]) -> str:

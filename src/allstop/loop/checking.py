@@ -74,7 +74,9 @@ class Checking:
                 watch.live(Live("check", f"○ {later.name} waiting"))
             result = await self._run_one(run, check, place, watch)
             results.append(result)
-            await watch.saw(Item(kind="check", text=verdict(result, check.timeout_s)))
+            said = verdict(result, check.timeout_s)
+            watch.live(Live("check", said))
+            await watch.saw(Item(kind="check", text=said))
             if check.required and not result.passed and not move.keep_going:
                 break
         return tuple(results)
