@@ -261,10 +261,23 @@ async def test_b22_at_the_end_hooks_have_a_moment_to_finish(desk):
     assert desk.said() == "finished"
 
 
-async def test_b22_at_the_end_a_slow_hook_is_not_waited_for(desk):
+async def test_b22_at_the_end_a_hook_has_all_of_its_time_and_that_is_said(desk):
+    def show(line):
+        desk.shown.append(line)
+        (desk.root / "go").touch()
+
+    async with desk.runner("while ! test -e go; do sleep 0.1; done", show=show) as hooks:
+        hooks.fire(done())
+
+    assert desk.shown == ["waiting for hooks to end, 30 s at most"]
+    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
+
+
+async def test_b22_when_all_is_stopped_a_hook_is_ended_at_once(desk):
     async with desk.runner("echo $$ >child; echo begun; sleep 300") as hooks:
         hooks.fire(done())
         child = await pid_in(desk.root / "child")
+        hooks.hurry()
 
     assert not alive(child)
     assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 ended with the program"]

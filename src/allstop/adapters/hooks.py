@@ -27,7 +27,10 @@ from allstop.programs import Tail
 
 PATIENCE_S = 30.0
 GRACE_S = 2.0
-"""How long hooks have at the end of all things."""
+"""How long hooks have where all is called off."""
+
+SILENT_S = 1.0
+"""How long they are waited for without a word."""
 
 AT_ONCE, MOST_WAITING = 4, 100
 KEPT_BYTES = 16 * 1024
@@ -90,12 +93,25 @@ class HookRunner:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """What is under way has a moment to end; what is left then is ended."""
+        """What is under way has its time to end, or a moment where all is called off."""
         self._queue.close()
-        with anyio.move_on_after(GRACE_S, shield=True):
-            await self._idle.wait()
+        try:
+            await self._wait(self._patience_s if kind is None else GRACE_S)
+        finally:
+            self._scope.cancel()
+            await self._stack.aclose()  # what the block raises is not the hooks'
+
+    def hurry(self) -> None:
+        """All is stopped: what is under way is ended at once."""
         self._scope.cancel()
-        await self._stack.aclose()  # what the block raises is not the hooks'
+
+    async def _wait(self, most_s: float) -> None:
+        with anyio.move_on_after(most_s, shield=True):
+            with anyio.move_on_after(SILENT_S):
+                await self._idle.wait()
+            if not self._idle.is_set():
+                self._show(f"waiting for hooks to end, {most_s:g} s at most")
+            await self._idle.wait()
 
     def fire(self, facts: Facts) -> None:
         if facts.hook not in self._commands:

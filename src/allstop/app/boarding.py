@@ -144,22 +144,27 @@ async def at_work(
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
     async with (
-        hooks_at_hand(house, known, show),
+        hooks_at_hand(house, known, show) as hurry,
         workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
         await shop.engine.take(BOARD, known.folded)
         yield Session(shop, since, known.state, seqs, house.clock)
+        if shop.engine.was_stopped:
+            hurry()
 
 
 @asynccontextmanager
 async def hooks_at_hand(
     house: House, known: boards.Read, show: Callable[[str], None]
-) -> AsyncIterator[None]:
-    """The person's own commands run when something happens on the board, within the block."""
+) -> AsyncIterator[Callable[[], None]]:
+    """The person's own commands run when something happens on the board, within the block.
+
+    What it gives ends them at once.
+    """
     commands = equipping.hooks(house)
     if not commands:
-        yield
+        yield lambda: None
         return
     log = house.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
@@ -170,7 +175,7 @@ async def hooks_at_hand(
         anyio.create_task_group() as group,
     ):
         group.start_soon(_fire_hooks, house, known, runner)
-        yield
+        yield runner.hurry
         group.cancel_scope.cancel()
 
 
