@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.approvals import Ask, Decision, Rule, judge
+from allstop.core.approvals import Answer, Ask, Decision, Leave, Rule, judge, ruling
 
 WORDS = st.sampled_from(["git", "status", "push", "rm", "-rf", "/"])
 LINES = st.lists(WORDS, max_size=4).map(tuple)
@@ -87,3 +87,22 @@ def test_what_was_written_before_there_were_verdicts_is_still_understood():
     ask = msgspec.json.decode(old, type=Ask)
     assert ask == Ask(id="a1", argv=("pip", "install", "x"), text="pip install x")
     assert msgspec.json.encode(ask) == old
+
+
+def test_f5_what_is_denied_names_the_rule_that_denies_it():
+    """F5: with approvals = never it is not the rule that would have allowed it."""
+    never = Rule(prefix=(), decision=Decision.DENY, why="approvals = never")
+    harmless = Ask(
+        id="1",
+        kind="command",
+        argv=("git", "status"),
+        verdict="allow",
+        rule="built-in: git status",
+    )
+
+    assert ruling((never,), harmless) == Answer(
+        leave=Leave.DENY,
+        by="approvals = never",
+        message="A rule denies this: approvals = never.",
+    )
+    assert ruling((), harmless) == Answer(leave=Leave.ALLOW, by="built-in: git status")

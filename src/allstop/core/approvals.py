@@ -115,22 +115,38 @@ def strictest(decisions: Iterable[Decision]) -> Decision:
     return max(decisions, key=strictness, default=Decision.ASK)
 
 
+A_RULE = "a rule"
+"""That has no name."""
+
+
 def judge(rules: tuple[Rule, ...], ask: Ask) -> Decision:
     """The strictest of what the policy said and of the rules that match; else ask a person."""
-    matching = [rule.decision for rule in rules if ask.argv[: len(rule.prefix)] == rule.prefix]
-    return strictest([*matching, *_said(ask)])
+    return strictest([*(rule.decision for rule in _matching(rules, ask)), *_said(ask)])
 
 
 def ruling(rules: tuple[Rule, ...], ask: Ask) -> Answer | None:
     """What the rules answer; None where it is for a person."""
-    by = ask.rule or "a rule"
-    match judge(rules, ask):
+    decision = judge(rules, ask)
+    by = _named(rules, ask, decision)
+    match decision:
         case Decision.ALLOW:
             return Answer(leave=Leave.ALLOW, by=by)
         case Decision.DENY:
             return Answer(leave=Leave.DENY, by=by, message=f"A rule denies this: {by}.")
         case Decision.ASK:
             return None
+
+
+def _named(rules: tuple[Rule, ...], ask: Ask, decision: Decision) -> str:
+    """The rule that says so: of the policy where it said the same, else of the run."""
+    if ask.rule and decision in _said(ask):
+        return ask.rule
+    deciding = [rule for rule in _matching(rules, ask) if rule.decision is decision]
+    return next((rule.name or rule.why for rule in deciding), "") or A_RULE
+
+
+def _matching(rules: tuple[Rule, ...], ask: Ask) -> list[Rule]:
+    return [rule for rule in rules if ask.argv[: len(rule.prefix)] == rule.prefix]
 
 
 def _said(ask: Ask) -> list[Decision]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.approvals import NOBODY, UNANSWERED, Answer, Ask, ruling, words
+from allstop.core.approvals import A_RULE, NOBODY, UNANSWERED, Answer, Ask, ruling, words
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
@@ -379,7 +379,7 @@ class Drive(Generic[S]):
         if answer is None:
             return await self._ask_a_person(move_id, ask)
         kind = "allowed" if answer.allows else "denied"
-        by = f" ({ask.rule})" if ask.rule else ""
+        by = f" ({answer.by})" if answer.by != A_RULE else ""
         await self.note(move_id, Item(kind=kind, text=f"{words(ask)}{by}"))
         return answer
 
