@@ -223,6 +223,18 @@ steps = [{ signal = "COMPLETE" }]
     assert "user: answers ask-0: Right" in said
 
 
+def test_f5_questions_go_to_the_named_model_although_rules_decide(coder):
+    """F5: who decides after a turn has nothing to do with it."""
+    judge = '[agents.judge]\ndriver = "scripted"\nscript = "coder.toml"\n'
+    person = coder(STUCK, judge + SETTINGS + 'decision_agent = "judge"\n')
+
+    person.allstop("auto", "Write a parser", code=3)
+
+    opened = json.loads(person.allstop("log", "auto1", "--json").splitlines()[0])
+    assert opened["spec"]["adviser"] == "judge"
+    assert "decision_agent" not in opened["spec"]
+
+
 def test_an_empty_prompt_and_an_unknown_agent_are_refused(coder):
     person = coder()
 

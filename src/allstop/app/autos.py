@@ -50,8 +50,8 @@ def auto_spec(
     terms = equipping.terms(house, settings.agents[agent])
     policy = policy or DecisionPolicy(auto.policy.value)
     is_model = policy is DecisionPolicy.MODEL
-    decider = AgentName(auto.decision_agent) if auto.decision_agent and is_model else None
-    if is_model and decider is None:
+    named = AgentName(auto.decision_agent) if auto.decision_agent else None
+    if is_model and named is None:
         hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
         raise AllstopError("nobody is named who decides", hint)
     approvals = approvals or auto.approvals
@@ -62,8 +62,8 @@ def auto_spec(
         name=run,
         target=work.target(house),
         policy=policy,
-        decision_agent=decider,
-        adviser=decider if approvals is Approvals.POLICY else None,
+        decision_agent=named if is_model else None,
+        adviser=named if approvals is Approvals.POLICY else None,
         review=ReviewWhen(auto.review.value),
         min_confidence=auto.min_confidence,
         no_progress_turns=auto.no_progress_turns,
@@ -131,7 +131,7 @@ def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
     """Everybody who takes turns in it."""
     guide = spec.guide or GuideSpec()
     worker = None if guide.rehearses else spec.agent
-    found = (worker, spec.decision_agent, guide.agent)
+    found = (worker, spec.decision_agent, spec.adviser, guide.agent)
     return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
