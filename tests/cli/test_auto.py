@@ -87,6 +87,20 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
     assert "1 run: 1 stopped earlier, 1 of them wrongly" in said
 
 
+def test_f7_what_a_policy_does_not_say_stays_as_the_run_had_it(coder, tmp_path):
+    """F7: a run that was allowed five turns without progress is not judged by three."""
+    person = coder(STUCK, SETTINGS + "no_progress_turns = 5\n")
+    person.allstop("auto", "Write a parser", code=3)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[auto]\nreview = "never"\npolicy = "model"\ndecision_agent = "coder"\n')
+
+    done = person.try_allstop("replay", "auto1", "--policy", str(policy))
+
+    assert "auto1: 5 turns" in done.stdout
+    assert "it would not have stopped earlier" in done.stdout
+    assert "note: a model is not asked again: the rules decide" in done.stderr
+
+
 def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
     person = coder()
     person.allstop("auto", "Write a parser")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from allstop.app import equipping, gating, guides, work
 from allstop.app.crew import chosen
@@ -18,7 +19,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.guidance import GuideSpec
 from allstop.core.ids import AgentName, RunId
 from allstop.pilots.auto import AutoPilot
-from allstop.settings.apart import settings_apart
+from allstop.settings.apart import table_apart
 from allstop.settings.model import Approvals
 
 if TYPE_CHECKING:
@@ -191,22 +192,37 @@ async def recorded_autos(house: House, run: str) -> list[Recorded]:
     return [recorded]
 
 
-def other_rules(recorded: Recorded, file: Path) -> AutoSpec:
-    """The run's own terms, with the [auto] settings of a file in their place.
+OTHER_RULES = (
+    "min_confidence",
+    "no_progress_turns",
+    "repeated_errors",
+    "max_compactions",
+    "compaction_turns",
+)
+
+
+class OtherRules(NamedTuple):
+    """The [auto] settings of a file, in the place of those that a run had."""
+
+    given: dict[str, Any]
+    note: str = ""
+
+    def of(self, recorded: Recorded) -> AutoSpec:
+        """The run's own terms, with what the file says in their place."""
+        return replace(msgspec.convert(recorded.opened.spec, AutoSpec), **self.given)
+
+
+def other_rules(file: Path) -> OtherRules:
+    """What a file says of the rules.
 
     Raises:
         SettingsError: it is no such file.
     """
-    auto = settings_apart(file, "auto").auto
-    given = {
-        name: getattr(auto, name)
-        for name in (
-            "min_confidence",
-            "no_progress_turns",
-            "repeated_errors",
-            "max_compactions",
-            "compaction_turns",
-        )
-    }
-    spec = msgspec.convert(recorded.opened.spec, AutoSpec)
-    return msgspec.structs.replace(spec, review=ReviewWhen(auto.review.value), **given)
+    settings, said = table_apart(file, "auto")
+    auto = settings.auto
+    given: dict[str, Any] = {name: getattr(auto, name) for name in OTHER_RULES if name in said}
+    if "review" in said:
+        given["review"] = ReviewWhen(auto.review.value)
+    is_model = DecisionPolicy(auto.policy.value) is DecisionPolicy.MODEL
+    note = "a model is not asked again: the rules decide, with these settings" if is_model else ""
+    return OtherRules(given, note)

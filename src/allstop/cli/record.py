@@ -214,10 +214,10 @@ def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool
 
     with context.house() as house:
         recorded = look(lambda: recorded_autos(house, run_id))
-        tests = {
-            each.run: backtest(each.pilot, each.events, other_rules(each, policy_file))
-            for each in recorded
-        }
+        rules = other_rules(policy_file)
+        tests = {each.run: backtest(each.pilot, each.events, rules.of(each)) for each in recorded}
+    if rules.note:
+        click.echo(f"note: {rules.note}", err=True)
     if as_json:
         print_json({"runs": tests})
         return 0

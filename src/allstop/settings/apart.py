@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import convert
 
@@ -26,6 +27,25 @@ def settings_apart(
     Raises:
         SettingsError: it is no such file; with the line of each mistake.
     """
+    return table_apart(path, table, faults=faults).settings
+
+
+class Apart(NamedTuple):
+    settings: Settings
+    said: frozenset[str]  # the keys of the table that the file has; the rest are defaults
+
+
+def table_apart(
+    path: Path,
+    table: str,
+    *,
+    faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
+) -> Apart:
+    """The same, and what of it the file says.
+
+    Raises:
+        SettingsError: it is no such file; with the line of each mistake.
+    """
     content = read_file(path)
     if isinstance(content, Missing):
         raise SettingsError([Problem(file=str(path), message="there is no such file")])
@@ -38,4 +58,6 @@ def settings_apart(
     found = [locate(fault, origin_of((layer,), fault.path)) for fault in faults(layer.document)]
     if problems := [*layer.problems, *found]:
         raise SettingsError(problems)
-    return convert(layer.document, Settings)
+    said = layer.document.get(table, {})
+    keys = frozenset(said) if isinstance(said, dict) else frozenset()
+    return Apart(convert(layer.document, Settings), keys)
