@@ -133,6 +133,17 @@ def test_b7_without_a_final_signal_it_is_asked_to_go_on(text):
 # --- complete, and yet not ---
 
 
+def test_b17_commits_that_would_be_lost_are_not_complete():
+    """B17: in a submodule, or in a repository within the workspace."""
+    flight = fly_in_a_workspace(branch="b")
+    change = Change(head="c1", commits=1, files=2, loose=("lib", "sub"))
+
+    move = flight.back(said(COMPLETE, change))
+
+    assert move.prompt == prompt(prompts.again("Fix it", prompts.loose(("lib", "sub"))))
+    assert "nowhere else: lib, sub." in move.prompt.text
+
+
 @pytest.mark.parametrize("change", [None, NO_WORK])
 def test_k20_complete_without_a_change_is_not_complete(change):
     flight = fly_in_a_workspace(checks=[TESTS], branch="b")

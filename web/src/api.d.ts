@@ -1408,6 +1408,8 @@ export interface components {
             commits: number;
             /** @default 0 */
             files: number;
+            /** @default [] */
+            loose: string[];
         };
         /** Said */
         Said: {

@@ -252,6 +252,7 @@ class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     head: str
     commits: int = 0  # since the base
     files: int = 0
+    loose: tuple[str, ...] = ()  # repositories in it with commits that are nowhere else
 
 
 class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -99,6 +99,12 @@ NO_CHANGE = (
     "You said the work is complete, but nothing has changed in the repository. "
     "Do the work, or say why it cannot be done."
 )
+LOOSE = (
+    "You said the work is complete, but these are repositories of their own inside this one, and"
+    " what you committed in them is nowhere else: {names}. Merged, it would be lost. Make their"
+    " files part of this repository, or set a submodule back to a commit that it had; if the work"
+    " can't be done so, say that you are blocked."
+)
 CAPPED = (
     "Your last turn was cut off because it had used all the tokens a turn may use. What you did"
     " is kept. Go on from there, in smaller steps."
@@ -112,3 +118,7 @@ def answered(question: str, answer: str) -> str:
 
 def told(text: str) -> str:
     return f"A person says: {text}"
+
+
+def loose(paths: Sequence[str]) -> str:
+    return LOOSE.format(names=", ".join(paths))

@@ -171,6 +171,42 @@ async def test_b6_a_submodule_that_is_not_there_is_a_note(with_submodule, tmp_pa
     assert (await desk.agent("git status --short"))[0] == 0
 
 
+async def test_b17_commits_that_are_only_in_a_submodule_of_the_workspace_are_told(
+    with_submodule, tmp_path
+):
+    """B17: merged, the branch would name a commit that nobody has."""
+    desk = await desk_at(with_submodule, tmp_path)
+
+    change = await desk.worked("cd vendor/lib; echo x >x; git add -A; git commit -qm x")
+    again = await desk.kept()
+    await desk.agent("git -C vendor/lib checkout -q HEAD~1; echo y >y")
+    back = await desk.kept()
+
+    assert change.loose == again.loose == ("vendor/lib",)
+    assert (back.loose, back.files) == ((), 1)
+
+
+async def test_b17_a_submodule_may_be_set_to_what_the_person_has(with_submodule, tmp_path):
+    module = with_submodule / "vendor" / "lib"
+    before = git(module, "rev-parse", "HEAD")
+    git(with_submodule, "add", "-A")
+    commit(module, more_txt="more\n")
+    commit(with_submodule, "with a newer one")
+    desk = await desk_at(with_submodule, tmp_path)
+
+    change = await desk.worked(f"git -C vendor/lib checkout -q {before}")
+
+    assert (change.loose, change.files) == ((), 1)
+
+
+async def test_b17_a_repository_within_the_work_is_told(desk):
+    me = "-c user.name=A -c user.email=a@example.invalid"
+
+    change = await desk.worked(f"git init -q sub; cd sub; git {me} commit -q --allow-empty -m x")
+
+    assert change.loose == ("sub",)
+
+
 async def test_b6_files_of_git_lfs_are_pointers_and_a_note(root, tmp_path):
     commit(root, _gitattributes="*.bin filter=lfs diff=lfs merge=lfs -text\n", a_bin="pointer\n")
     desk = await desk_at(root, tmp_path)

@@ -35,6 +35,7 @@ class Raw(NamedTuple):
     old_mode: str
     old: str
     new: str
+    new_mode: str = ""
 
 
 async def raw_changes(
@@ -52,21 +53,22 @@ async def raw_changes(
         commit,
         "--",
     )
-    return list(_parsed(iter(out.split(b"\0"))))
+    return list(parsed(iter(out.split(b"\0"))))
 
 
-def _parsed(fields: Iterator[bytes]) -> Iterator[Raw]:
+def parsed(fields: Iterator[bytes]) -> Iterator[Raw]:
     """A rename is told as two: the old name is gone, the new one has its content."""
     for about in fields:
         if not about:
             return
-        old_mode, _, old, new, status = about.decode().lstrip(":").split()
+        old_mode, new_mode, old, new, status = about.decode().lstrip(":").split()
         path = os.fsdecode(next(fields))
         if status[0] == "R":
             yield Raw(path, "D", old_mode, old, "")
-            yield Raw(os.fsdecode(next(fields)), "R", GONE, old, new)
+            yield Raw(os.fsdecode(next(fields)), "R", GONE, old, new, new_mode)
         else:
-            yield Raw(path, "M" if status[0] == "T" else status[0], old_mode, old, new)
+            kind = "M" if status[0] == "T" else status[0]
+            yield Raw(path, kind, old_mode, old, new, new_mode)
 
 
 async def file_changes(repository: Repository, base: str, commit: str) -> list[FileChange]:

@@ -12,6 +12,8 @@ from typing import IO, NamedTuple
 import anyio
 
 from allstop.adapters.git.boxes import Boxes
+from allstop.adapters.git.changes import Raw, parsed
+from allstop.adapters.git.laying import loose_links
 from allstop.adapters.git.making import Making
 from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
@@ -21,6 +23,9 @@ from allstop.adapters.git.stillness import print_of
 from allstop.adapters.git.together import both
 from allstop.adapters.git.trees import Meta, Tree
 from allstop.core.moves import Change, Failed, FailureKind
+
+LINK = "160000"
+"""The mode of an entry that is a commit of another repository."""
 
 LOOSE_BELOW = 100
 """Objects of a smaller pack are kept one by one, as git itself does: packs would pile up."""
@@ -78,7 +83,7 @@ class Homecoming:
         assert meta is not None, "a workspace is opened before work is brought home"
         tip = await self._repository.commit(tip_ref(workspace))
         known = self._known.get(workspace)
-        if known and (known.meta, known.change.head) != (meta, tip):
+        if known and ((known.meta, known.change.head) != (meta, tip) or known.change.loose):
             known = None
         seen = await self._print_of(tree) if known else None
         if known and seen and seen == known.print:
@@ -201,19 +206,24 @@ async def stock_take(repository: Repository, base: str, head: str) -> tuple[Chan
     Raises:
         GitError: something is missing, or `head` is no commit.
     """
-    listed, files = await both(
+    listed, changed = await both(
         repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),
         changed_files(repository, base, head),
     )
     commits = sum(1 for line in listed.splitlines() if b" " not in line)
-    return Change(head=head, commits=commits, files=len(files)), files
+    links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
+    loose = await loose_links(repository, head, links) if links else []
+    names = tuple(os.fsencode(path).decode(errors="replace") for path in loose)
+    change = Change(head=head, commits=commits, files=len(changed), loose=names)
+    return change, [raw.path for raw in changed]
 
 
-async def changed_files(repository: Repository, base: str, head: str) -> list[str]:
+async def changed_files(repository: Repository, base: str, head: str) -> list[Raw]:
     """Since the work left the base's line; all of them where it never was on it."""
     words = (
         "diff",
-        "--name-only",
+        "--raw",
+        "--no-abbrev",
         "-z",
         "--no-renames",
         "--no-ext-diff",
@@ -221,4 +231,4 @@ async def changed_files(repository: Repository, base: str, head: str) -> list[st
     )
     done = await repository.run(*words, f"{base}...{head}", "--")
     out = done.out if done.code == 0 else await repository.output(*words, base, head, "--")
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+    return list(parsed(iter(out.split(b"\0"))))

@@ -142,11 +142,7 @@ async def _submodules(
     repository: Repository, commit: str, gitmodules: str
 ) -> tuple[list[Submodule], list[str]]:
     """Those whose objects the user's own checkout has, and the paths of the others."""
-    done = await repository.run(
-        "config", "-z", "--blob", gitmodules, "--get-regexp", r"^submodule\..*\.path$"
-    )
-    entries = [entry.split("\n", 1) for entry in os.fsdecode(done.out).split("\0") if "\n" in entry]
-    names = {path: key[len("submodule.") : -len(".path")] for key, path in entries}
+    names = await _module_names(repository, gitmodules)
     inside = [path for path in names if _is_inside(path)]
     if not inside:
         return [], []
@@ -162,6 +158,34 @@ async def _submodules(
         else:
             missing.append(path)
     return found, missing
+
+
+async def _module_names(repository: Repository, gitmodules: str) -> dict[str, str]:
+    """What the submodules are called, by their paths."""
+    done = await repository.run(
+        "config", "-z", "--blob", gitmodules, "--get-regexp", r"^submodule\..*\.path$"
+    )
+    entries = [entry.split("\n", 1) for entry in os.fsdecode(done.out).split("\0") if "\n" in entry]
+    return {path: key[len("submodule.") : -len(".path")] for key, path in entries}
+
+
+async def loose_links(repository: Repository, head: str, links: Mapping[str, str]) -> list[str]:
+    """Those of these links to commits, by path, which the user's own checkout can't follow."""
+    (gitmodules,) = await repository.named(extras_of(head)[0])
+    names = await _module_names(repository, gitmodules) if gitmodules else {}
+    modules = await repository.common_dir() / "modules"
+    return [
+        path
+        for path, commit in links.items()
+        if not await _has_module(repository, modules, names.get(path, ""), commit)
+    ]
+
+
+async def _has_module(repository: Repository, modules: Path, name: str, commit: str) -> bool:
+    if not _is_inside(name) or not (modules / name / "objects").is_dir():
+        return False
+    there = ("--git-dir", str(modules / name), "cat-file", "-e", f"{commit}^{{commit}}")
+    return (await repository.run(*there)).code == 0
 
 
 def _is_inside(path: str) -> bool:
