@@ -145,6 +145,24 @@ def test_events_come_as_json_lines(person):
     assert of_board == list(range(of_board[0], of_board[0] + len(of_board)))
 
 
+@pytest.mark.parametrize(
+    ("script", "code", "status"),
+    [
+        ("exit 3", 1, "failed"),
+        ("echo hm", 4, "timeout"),
+        ("echo '<promise>BLOCKED: no</promise>'", 1, "blocked"),
+    ],
+)
+def test_what_an_earlier_run_left_undone_waits_for_a_person(person, script, code, status):
+    """Exit code 3, however it ended: nothing more goes on by itself."""
+    person.agent(script, settings=MERGE_AT_ONCE + "[loop]\nmax_iterations = 1\n")
+    person.allstop("run", "do it", code=code)
+
+    person.allstop("run", code=3)
+
+    assert person.tasks() == {"T1": status}
+
+
 def test_a_terminal_shows_a_live_table_and_keeps_the_news(person):
     person.agent("echo thinking hard; sleep 1; " + WORKS)
 

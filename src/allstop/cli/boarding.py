@@ -181,7 +181,7 @@ def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: b
         return FAILED
     if at_limit or Status.TIMEOUT in statuses:
         return LIMIT
-    if any(task.status not in OVER and task.status is not Status.TIMEOUT for task in tasks):
+    if any(task.status not in OVER for task in tasks):
         return WAITS
     return FINISHED
 
