@@ -166,6 +166,9 @@ def test_k6_a_thread_at_its_limit_says_so_and_goes_on_with_more(coder):
         "limit", "auto1", "--turns", "2"
     )
     assert "no limit is named" in person.refuses("limit", "auto1")
+    receipts = person.allstop("receipts", "auto1")
+    assert "next:  a person: budget: turns: 2 of 2" in receipts
+    assert "overridden by hard stop: budget: turns: 2 of 2" in receipts
     assert "auto1: at most 3 turns." in person.allstop("limit", "auto1", "--turns", "3")
     assert "turns: 3 of 3" in person.allstop("resume", "auto1", code=4)
     assert person.allstop("log", "auto1").count("coder takes a turn") == 3

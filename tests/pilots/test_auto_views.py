@@ -1,11 +1,65 @@
 """F10: what the page shows of a thread besides its log."""
 
-from allstop.core.auto_views import guards, stop_condition
-from allstop.core.brakes import Limits
+from allstop.core.auto import Action
+from allstop.core.auto_views import decided, decisions, guards, run_plan, stop_condition
+from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Allstop, Pause, Raise
 from allstop.core.helm import Helm, Hold
-from allstop.core.moves import FailureKind
+from allstop.core.moves import Failed, FailureKind
 from autos import Auto
+
+
+def stops(auto):
+    """What each receipt says, from the record alone."""
+    made = [each.decision for each in decisions(auto.pilot, auto.events)]
+    return [(each.action, each.overridden, each.condition) for each in made]
+
+
+WENT_ON = (Action.CONTINUE, None, "")
+
+
+def test_f3_a_budget_that_stops_it_is_in_its_receipts():
+    """F3, F7: the decision was to go on; the receipt says what it was overridden by."""
+    auto = Auto()
+    auto.say(Raise(limits=Limits(turns=2, at_limit=AtLimit.PAUSE)))
+    auto.turn()
+    auto.turn()
+
+    stopped = (Action.PAUSE, Action.CONTINUE, "hard stop: budget: turns: 2 of 2")
+    assert stops(auto) == [WENT_ON, stopped]
+    last = decisions(auto.pilot, auto.events)[-1].decision
+    assert "overridden by hard stop: budget: turns: 2 of 2" in decided(last)
+    condition = stop_condition(auto.run, Helm(), auto.now)
+    assert run_plan(auto.state, condition).next == "a person: budget: turns: 2 of 2"
+
+
+def test_f3_so_is_a_turn_that_no_longer_fits():
+    auto = Auto()
+    auto.turn()
+    auto.fail(FailureKind.OUT_OF_BUDGET, "auto1: tokens 90 + 20 of 100")
+
+    why = "hard stop: out of budget: auto1: tokens 90 + 20 of 100"
+    assert stops(auto) == [WENT_ON, (Action.PAUSE, Action.CONTINUE, why)]
+
+
+def test_f3_a_stop_of_the_user_is_in_its_receipts():
+    auto = Auto()
+    auto.turn()
+    auto.begin()
+    auto.say(Allstop())
+    auto.ended(Failed(kind=FailureKind.CANCELLED))
+
+    why = "hard stop: user: allstop"
+    assert stops(auto) == [WENT_ON, (Action.STOP, Action.CONTINUE, why)]
+
+
+def test_f3_a_stop_of_everything_is_in_its_receipts():
+    auto = Auto()
+    auto.turn()
+    auto.begin()
+    auto.ended(Failed(kind=FailureKind.CANCELLED))
+
+    assert stops(auto) == [WENT_ON, (Action.PAUSE, Action.CONTINUE, "hard stop: allstop")]
 
 
 def counts(auto):

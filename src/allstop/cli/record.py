@@ -15,8 +15,11 @@ from allstop.core.plain import counted, one_line
 from allstop.core.views import Line
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from allstop.app.house import House
     from allstop.app.looking import Recorded
+    from allstop.core.helm import Helm
     from allstop.ports import Record
 
 
@@ -119,15 +122,16 @@ def as_text(line: Line) -> str:
 @click.pass_obj
 def receipts(context: Context, run_id: str, as_json: bool) -> None:
     """Every decision of RUN: what was known, what was decided, what came of it."""
-    from allstop.app.looking import record_of
+    from allstop.app.looking import helm_of, record_of
     from allstop.core.receipts import receipts as all_receipts
     from allstop.core.views import describe, outcome_of
 
     with context.house() as house:
         recorded = look(lambda: record_of(house, run_id))
-    if recorded.opened.kind == "auto":
-        _print_decisions(recorded, as_json=as_json)
-        return
+        if recorded.opened.kind == "auto":
+            helm, now = look(lambda: helm_of(house)), house.clock.now()
+            _print_decisions(recorded, helm, now, as_json=as_json)
+            return
     for receipt in all_receipts(recorded.pilot, recorded.events):
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
@@ -146,13 +150,14 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             click.echo("      the record does not follow from what was known: see `allstop replay`")
 
 
-def _print_decisions(recorded: Recorded, *, as_json: bool) -> None:
+def _print_decisions(recorded: Recorded, helm: Helm, now: datetime, *, as_json: bool) -> None:
     """Of Full Auto: each decision, and what it was made from."""
     from allstop.core import run as runs
-    from allstop.core.auto_views import decided, decisions, run_plan
+    from allstop.core.auto_views import decided, decisions, run_plan, stop_condition
 
     if not as_json:
-        plan = run_plan(runs.fold(recorded.pilot, recorded.events).pilot)
+        state = runs.fold(recorded.pilot, recorded.events)
+        plan = run_plan(state.pilot, stop_condition(state, helm, now))
         click.echo(f"goal:  {one_line(plan.goal, 200)}")
         click.echo(f"done:  when {plan.done_when}")
         click.echo(f"next:  {plan.next}")

@@ -305,18 +305,18 @@ def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Deci
     """The decision that is carried out: stop conditions win over any other."""
     hard = hard_stop(summary)
     if hard:
-        return _overridden(decision, Action.STOP, f"hard stop: {hard}")
+        return overridden(decision, Action.STOP, f"hard stop: {hard}")
     soft = soft_stop(spec, history, summary)
     if soft and not _ends(history, summary, decision):
         is_error = bool(history.errors)
         if is_error and _wants_review(spec, history, summary, ReviewWhen.ERROR):
-            return _overridden(decision, Action.REVIEW, f"soft stop: {soft}")
-        return _overridden(decision, Action.PAUSE, f"soft stop: {soft}")
+            return overridden(decision, Action.REVIEW, f"soft stop: {soft}")
+        return overridden(decision, Action.PAUSE, f"soft stop: {soft}")
     if decision.confidence < spec.min_confidence and decision.action is not Action.PAUSE:
         low = f"confidence {decision.confidence:g} is below {spec.min_confidence:g}"
-        return _overridden(decision, Action.PAUSE, low)
+        return overridden(decision, Action.PAUSE, low)
     if decision.action is Action.STOP and _wants_review(spec, history, summary, ReviewWhen.END):
-        return _overridden(decision, Action.REVIEW, "its work is reviewed before the end")
+        return overridden(decision, Action.REVIEW, "its work is reviewed before the end")
     return decision
 
 
@@ -327,11 +327,10 @@ def _ends(history: History, summary: TurnSummary, decision: Decision) -> bool:
     return decision.action is not Action.CONTINUE
 
 
-def _overridden(decision: Decision, action: Action, condition: str) -> Decision:
-    overridden = decision.action if decision.action is not action else None
-    return msgspec.structs.replace(
-        decision, action=action, overridden=overridden, condition=condition
-    )
+def overridden(decision: Decision, action: Action, condition: str) -> Decision:
+    """The decision as it is carried out where something else wins."""
+    was = decision.action if decision.action is not action else None
+    return msgspec.structs.replace(decision, action=action, overridden=was, condition=condition)
 
 
 # --- what a model decides ---

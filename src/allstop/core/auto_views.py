@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -20,7 +20,9 @@ from allstop.core.auto import (
     TurnSummary,
     by_rules,
     gated,
+    overridden,
 )
+from allstop.core.auto_stops import Stop, StopOf, stop_of
 from allstop.core.brakes import Grip
 from allstop.core.events import Closed, Event, Opened
 from allstop.core.guidance import Stage, Step
@@ -64,7 +66,7 @@ class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
     next: str
 
 
-def run_plan(state: AutoState) -> RunPlan:
+def run_plan(state: AutoState, stopped: str = "") -> RunPlan:
     """What it is after, what was tried, and what is next; all of it from the record."""
     spec = state.spec
     checks = ", ".join(check.name for check in spec.gate.checks)
@@ -77,7 +79,7 @@ def run_plan(state: AutoState) -> RunPlan:
         goal=spec.goal,
         done_when=", ".join(parts),
         tried=tuple(decided(decision) for decision in state.decisions),
-        next=_next(state),
+        next=_next(state, stopped),
     )
 
 
@@ -128,11 +130,11 @@ def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str
     return auto.paused
 
 
-def _next(state: AutoState) -> str:
+def _next(state: AutoState, stopped: str) -> str:
     if state.end is not None:
         return f"nothing: it is over ({state.end}{': ' + state.note if state.note else ''})"
-    if state.paused:
-        return f"a person: {state.paused}"
+    if stopped or state.paused:
+        return f"a person: {stopped or state.paused}"
     if state.merging:
         return "the merge"
     if state.done:
@@ -179,32 +181,42 @@ def guided_by(step: Step) -> str:
 
 
 def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
-    """Every decision in the record, oldest first."""
+    """Every decision in the record, oldest first, and each hard stop that won over one."""
+    return list(_receipts(pilot, events, stop_of))
+
+
+def _no_stop(
+    pilot: Pilot[AutoState], before: RunState[AutoState], after: RunState[AutoState], event: Event
+) -> Stop | None:
+    return None
+
+
+def _receipts(
+    pilot: Pilot[AutoState], events: Sequence[Event], stopped: StopOf
+) -> Iterator[DecisionReceipt]:
     opened = events[0]
     assert isinstance(opened, Opened), "a journal starts with Opened"
     state = runs.begin(pilot, opened)
-    found = []
     for seq, event in enumerate(events[1:], start=2):
-        before = state.pilot.decisions
-        state = runs.evolve(pilot, state, event)
+        before, state = state, runs.evolve(pilot, state, event)
         auto = state.pilot
-        if auto.decisions is not before and auto.decisions and auto.summary is not None:
-            found.append(
-                DecisionReceipt(
-                    seq=seq,
-                    at=event.at,
-                    summary=auto.summary,
-                    history=auto.history,
-                    decision=auto.decisions[-1],
-                )
-            )
-    return found
+        stop = stopped(pilot, before, state, event)
+        is_new = auto.decisions is not before.pilot.decisions
+        if auto.decision is None or auto.summary is None or not (is_new or stop):
+            continue
+        yield DecisionReceipt(
+            seq=seq,
+            at=event.at,
+            summary=auto.summary,
+            history=auto.history,
+            decision=overridden(auto.decision, stop.action, stop.why) if stop else auto.decision,
+        )
 
 
 def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -> Backtest:
     """Decide everything again by rules with these settings; the turns stay what they were."""
-    made = [receipt for receipt in decisions(pilot, events) if receipt.summary.turn]
-    tokens = [receipt.summary.usage.tokens for receipt in made]
+    made = [each for each in _receipts(pilot, events, _no_stop) if each.summary.turn]
+    tokens = {receipt.summary.turn: receipt.summary.usage.tokens for receipt in made}
     differences = []
     stops_at = None
     for receipt in made:
@@ -216,15 +228,11 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
             differences.append(f"turn {turn}: {was} became {again.action} ({why})")
         if stops_at is None and was in GOES_ON and again.action not in GOES_ON:
             stops_at = receipt.summary.turn
-    saved = (
-        []
-        if stops_at is None
-        else [t for r, t in zip(made, tokens, strict=True) if r.summary.turn > stops_at]
-    )
+    saved = [used for turn, used in tokens.items() if stops_at is not None and turn > stops_at]
     reached = any(isinstance(e, Closed) and e.outcome is Outcome.DONE for e in events)
     return Backtest(
-        turns=len(made),
-        tokens=sum(tokens),
+        turns=len(tokens),
+        tokens=sum(tokens.values()),
         differences=tuple(differences),
         stops_at=stops_at,
         saved_turns=len(saved),

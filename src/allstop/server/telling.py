@@ -34,7 +34,7 @@ def auto_view(
         run=run,
         agent=auto.spec.agent,
         policy=auto.spec.policy.value,
-        plan=run_plan(auto),
+        plan=run_plan(auto, stop_condition(state, helm, now)),
         agent_plan=auto.doing.plan if auto.doing else auto.plan,
         turns=auto.turns,
         paused=auto.paused,
