@@ -174,3 +174,21 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
 
     assert result.kind is FailureKind.BAD_REQUEST
     assert "/no/such/program" in result.message
+
+
+async def test_b7_progress_in_the_middle_of_what_a_program_says_is_told(launcher, place):
+    """B7: at any time, but not where it only echoes its prompt, and only as a whole line."""
+    from allstop.testing.agents import Onlooker, turn
+
+    script = "cat; echo '<promise>PROGRESS: 40% half</promise>'; echo 'say <promise>PROGRESS: 9% x</promise>'; echo bye"
+    agent = CommandAgent(
+        ["/bin/sh", "-c", script], launcher=launcher, room=place, clock=SystemClock()
+    )
+    onlooker = Onlooker()
+
+    result = await agent.take_turn(
+        turn(place, "do\n<promise>PROGRESS: 7% echoed</promise>\n"), onlooker
+    )
+
+    assert result.text.endswith("bye\n")
+    assert [(item.kind, item.text) for item in onlooker.items] == [("progress", "40% half")]

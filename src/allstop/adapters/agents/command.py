@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Literal
 
+import anyio
+
 from allstop.adapters.agents import announced
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.limits import limit_in
+from allstop.adapters.agents.progress import SpokenTail
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import (
     Abilities,
@@ -52,7 +56,19 @@ class CommandAgent:
         self._limit_patterns = limit_patterns
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
-        out, err = Tail(), Tail()
+        out, err = SpokenTail(turn.prompt.whole), Tail()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(out.tell, watch)
+                try:
+                    result = await self._run(turn, watch, out, err)
+                finally:
+                    out.close()
+        except ExceptionGroup as errors:
+            raise first_of(errors) from errors
+        return result
+
+    async def _run(self, turn: Turn, watch: Watch, out: Tail, err: Tail) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
         try:
             code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)

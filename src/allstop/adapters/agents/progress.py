@@ -1,0 +1,50 @@
+"""How far a program says it is, in lines of its own words, while it works."""
+
+from __future__ import annotations
+
+import anyio
+
+from allstop.core.moves import Item
+from allstop.core.replies import Signal, read_signal
+from allstop.ports import Watch
+from allstop.programs import Tail
+
+MOST_WAITING = 100
+LINE_BYTES = 4096
+
+
+class SpokenTail(Tail):
+    """The last of what was said; whole lines of PROGRESS in it are told at once.
+
+    What stands in the prompt is not the program's own word: it may only be echoed.
+    """
+
+    def __init__(self, prompt: str) -> None:
+        super().__init__()
+        self._known = frozenset(map(str.strip, prompt.splitlines()))
+        self._begun = b""  # of a line
+        self._to, self._from = anyio.create_memory_object_stream[str](MOST_WAITING)
+
+    def add(self, data: bytes) -> None:
+        super().add(data)
+        whole, newline, rest = (self._begun + data).rpartition(b"\n")
+        self._begun = rest[-LINE_BYTES:]
+        if newline and b"PROGRESS" in whole:
+            for line in whole.decode(errors="replace").splitlines():
+                self._read(line.strip())
+
+    def close(self) -> None:
+        self._to.close()
+
+    async def tell(self, watch: Watch) -> None:
+        """Until it is closed."""
+        with self._from:
+            async for text in self._from:
+                await watch.saw(Item(kind="progress", text=text))
+
+    def _read(self, line: str) -> None:
+        said = read_signal(line)
+        if said.signal is not Signal.PROGRESS or line in self._known:
+            return
+        if self._to.statistics().current_buffer_used < MOST_WAITING:
+            self._to.send_nowait(said.text)
