@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arranged, choices, COLUMNS, matches, orderWith } from './columns'
+import { arranged, choices, COLUMNS, matches, orderWith, standingOf } from './columns'
 import type { TaskView } from './wire'
 
 const task = (id: string, known: Partial<TaskView> = {}): TaskView =>
@@ -92,4 +92,12 @@ test('a filter wants every word, in any order', () => {
     'b',
     'ui',
   ])
+})
+
+test('a task whose run waits for a slot is queued, not running', () => {
+  const task = { status: 'active' } as unknown as TaskView
+
+  expect(standingOf(task, 'queued')).toBe('queued')
+  expect(standingOf(task, 'running')).toBe('active')
+  expect(standingOf({ ...task, status: 'review' }, 'queued')).toBe('review')
 })

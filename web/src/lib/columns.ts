@@ -61,6 +61,11 @@ export function columnOf(status: string): Column {
   return COLUMNS.find(({ statuses }) => statuses.includes(status)) ?? COLUMNS[0]!
 }
 
+/** Where a task stands: one that waits for a free slot has begun, but nobody works on it. */
+export function standingOf({ status }: TaskView, runStatus: string | undefined): string {
+  return status === 'active' && runStatus === 'queued' ? 'queued' : status
+}
+
 export function matches(task: TaskView, filter: Filter): boolean {
   if (filter.tag && !task.tags.includes(filter.tag)) return false
   if (filter.agent && task.agent !== filter.agent) return false
