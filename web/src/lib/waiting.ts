@@ -13,8 +13,13 @@ export interface Way {
 }
 
 const OF_COMMANDS: Record<string, Way> = {
-  allow: { label: 'Allow', key: 'a', command: 'allow', isFirst: true },
-  session: { label: 'Allow from now on', key: 's', command: 'allow', words: { session: true } },
+  allow: { label: 'Allow', key: 'a', command: 'allow' },
+  session: {
+    label: 'Allow for this session',
+    key: 's',
+    command: 'allow',
+    words: { session: true },
+  },
   deny: { label: 'Deny', key: 'd', command: 'deny' },
   resume: { label: 'Go on', key: 'r', command: 'resume', isFirst: true },
   limit: {
