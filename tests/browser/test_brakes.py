@@ -162,3 +162,20 @@ def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
 
     expect(page.get_by_text("Written while nobody looked")).to_be_visible(timeout=30_000)
     here.complaints.clear()
+
+
+def test_u5_a_cut_stream_that_tabs_share_is_taken_up_again_for_all_of_them(at_work, visit):
+    here = visit()
+    tabs = [here.page("board") for _ in range(3)]
+    for tab in tabs:
+        expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+        assert tab.evaluate("typeof SharedWorker") == "function"
+    wait_for(lambda: at_work.listeners() == 1, "one stream for all")
+
+    at_work.restart()
+    at_work.add(("Heard by every tab", "ui", "audit"))
+
+    for tab in tabs:
+        expect(tab.get_by_text("Heard by every tab")).to_be_visible(timeout=30_000)
+    assert at_work.listeners() == 1
+    here.complaints.clear()
