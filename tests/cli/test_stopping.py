@@ -38,6 +38,7 @@ def test_k2_stop_from_another_terminal_ends_everything_and_gives_a_receipt(perso
     assert alive(f"sleep {mark}") == []
     assert "put down   board/T1.1: process" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
+    assert "left as    board/T1.1: stopped; then opens a workspace from main" in said
     assert slow.wait(10) == 130
     assert person.runs() == {"board/T1.1": "stopped"}
     assert person.tasks() == {"T1": "pending"}
@@ -54,6 +55,8 @@ def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
 
     assert alive(f"sleep {mark}") == []
     assert f"process {slow.pid}, which did not answer" in said
+    assert "discarded  board/T1.1: mine takes a turn" in said
+    assert "left as    board/T1.1: stopped in the middle: mine takes a turn" in said
     assert slow.wait(10) == -signal.SIGKILL
     person.allstop("resume")
     person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")
@@ -282,6 +285,8 @@ def test_stop_with_nothing_running_is_no_error(person):
     said = person.allstop("stop")
 
     assert "nothing was running" in said
+    receipt = person.json("stop")["receipt"]
+    assert (receipt["killed"], receipt["discarded"], receipt["runs"]) == ([], [], {})
     assert "Nothing was held" not in person.allstop("resume")
     assert "Nothing was held" in person.allstop("resume")
 

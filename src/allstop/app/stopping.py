@@ -14,14 +14,17 @@ from msgspec import Struct
 
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.adapters.processes.registry import put_down_recorded, recorded
-from allstop.app.looking import helm_of, others_at_work
+from allstop.app.looking import Recorded, helm_of, others_at_work, record_of
 from allstop.app.rooms import end_unheard
 from allstop.app.work import engine_name
 from allstop.core import helm as helms
+from allstop.core import run as runs
 from allstop.core.commands import Allstop, Resume
+from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
-from allstop.core.ids import HELM, RunId
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.views import describe, left_as
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
@@ -56,9 +59,24 @@ async def stop(house: House, by: str) -> Stopped:
         pass  # the STOP file stands, and what is left is ended
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
     killed = put_down_recorded(house.live) if house.live.exists() else ()
+    cut = await _driven_by(house, silent)
     for pid in silent:
         _end(house, pid)
-    return await _receipt(house, stop_, answers, silent, killed)
+    return await _receipt(house, stop_, answers, silent, killed, cut)
+
+
+async def _driven_by(house: House, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
+    """The open runs of processes that can't say themselves how they left them."""
+    try:
+        held = {run for run, who in house.records.holders().items() if who and who.pid in silent}
+        heads = await house.records.heads() if held else []
+        return {
+            head.run: await record_of(house, head.run)
+            for head in heads
+            if not head.closed and root_of(head.run) in held
+        }
+    except AllstopError:
+        return {}  # no record, no word of it
 
 
 def raise_stop_file(house: House, why: str) -> None:
@@ -127,15 +145,23 @@ async def _receipt(
     answers: dict[str, Halted],
     silent: tuple[int, ...],
     killed: tuple[Killed, ...],
+    cut: dict[RunId, Recorded],
 ) -> Stopped:
     """One receipt of all who put something down; it is written too, so that it can be read later."""
     now = house.clock.now()
+    states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
     mine = Halted(
         at=now,
         asked_at=stop_.at,
         by=f"allstop stop, process {os.getpid()}",
         took_ms=round((now - stop_.at).total_seconds() * 1000, 1),
         killed=killed,
+        discarded=tuple(
+            f"{run}: {describe(state.open_move.move)}"
+            for run, state in states.items()
+            if state.open_move is not None
+        ),
+        runs={run: left_as(cut[run].pilot, state, now) for run, state in states.items()},
     )
     recorded_ = True
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.plain import one_line
@@ -57,7 +58,7 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         stopped = run(lambda: stop_all(house, "allstop stop"))
     holds = stopped.recorded or stopped.filed
     if as_json:
-        print_json(stopped)
+        print_json({**asdict(stopped), "receipt": _whole(stopped.receipt)})
         return 0 if holds else 1
     receipt = stopped.receipt
     click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after it was asked for.")
@@ -86,7 +87,7 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
                 "run": run_id,
                 "driven": stopped.driven,
                 "silent": stopped.silent,
-                "receipt": stopped.receipt,
+                "receipt": _whole(stopped.receipt),
             }
         )
         return
@@ -98,6 +99,11 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
         click.echo(f"Process {stopped.silent} hangs and still has the run; `allstop stop` ends it.")
     if not stopped.driven:
         click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
+
+
+def _whole(receipt: Halted) -> dict[str, object]:
+    """With every key, also where there is nothing to tell."""
+    return {"event": "halted", **asdict(receipt)}
 
 
 def _show_receipt(receipt: Halted) -> None:

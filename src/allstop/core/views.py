@@ -174,6 +174,15 @@ def _stricter(one: Hold, other: Hold) -> Hold:
     return max(one, other, key=order.index)
 
 
+def left_as(pilot: Pilot[Any], state: RunState[Any], now: datetime) -> str:
+    """The state in which a stop of everything leaves a run, and what it does when that is lifted."""
+    if state.closed is not None:
+        return state.closed.outcome.value
+    if state.open_move is not None:
+        return f"stopped in the middle: {describe(state.open_move.move)}"
+    return f"stopped; then {describe(runs.outlook(pilot, state, now))}"
+
+
 def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
     match move:
         case TakeTurn(agent=agent):

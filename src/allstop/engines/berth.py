@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import anyio
 
 from allstop.core.moves import Outcome
+from allstop.core.run import Pilot
+from allstop.core.views import left_as
 from allstop.loop.drive import Drive
 from allstop.loop.steps import Parked
 
@@ -38,8 +41,13 @@ class Berth:
             return False
         return isinstance(at, Outcome) or at.until is None or at.for_person
 
-    def where(self) -> str:
+    def where(self, pilot: Pilot[Any], now: datetime) -> str:
         """For a receipt."""
         if self.resting is None:
             return "still ending"
-        return self.resting.value if isinstance(self.resting, Outcome) else self.resting.reason
+        if isinstance(self.resting, Outcome):
+            return self.resting.value
+        try:
+            return left_as(pilot, self.drive.state, now)
+        except Exception:  # noqa: BLE001 - a run that is broken must not cost the others their receipt
+            return self.resting.reason

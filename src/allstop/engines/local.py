@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -294,10 +295,13 @@ class LocalEngine:
             took_ms=round((now - asked_at).total_seconds() * 1000, 1),
             killed=self._launcher.killed(),
             discarded=tuple(lost for berth in self._berths.values() for lost in berth.drive.lost()),
-            runs={run: berth.where() for run, berth in self._berths.items()},
+            runs={run: self._where(berth, now) for run, berth in self._berths.items()},
         )
         await insist(lambda: self._journal.append(Entry(HELM, halted)), self._viewers.show)
         self._receipts.add(stops, halted)
+
+    def _where(self, berth: Berth, now: datetime) -> str:
+        return berth.where(self._pilots[berth.drive.state.opened.kind], now)
 
     # --- driving ---
 
