@@ -229,3 +229,26 @@ def test_b4_what_is_exported_can_be_imported_elsewhere(person, tmp_path):
 
     assert "- [ ] [T1] Build it #critical" in markdown
     assert person.json("import", str(tmp_path / "board.json")) == {"added": [], "known": 2}
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (
+            '{"id":"bd-3","title":"Third","dependencies":[{"issue_id":"bd-3","depends_on_id":"bd-99","type":"blocks"}]}',
+            "tasks.jsonl:2: bd-3 needs bd-99",
+        ),
+        (
+            '{"id":"bd-3","title":"Third","dependencies":[{"issue_id":"bd-3","depends_on_id":"bd-1","type":"blocks"}]}',
+            "tasks.jsonl:1: ",
+        ),
+    ],
+)
+def test_b4_a_need_that_cannot_be_is_told_with_file_and_line(person, second, said):
+    first = '{"id":"bd-1","title":"First","dependencies":[{"issue_id":"bd-1","depends_on_id":"bd-3","type":"blocks"}]}'
+    person.write("tasks.jsonl", f"{first}\n{second}\n")
+
+    told = person.refuses("import", "tasks.jsonl", "--format", "beads")
+
+    assert said in told
+    assert person.tasks() == {}

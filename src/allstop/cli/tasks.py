@@ -308,11 +308,16 @@ def _sum(choice: Any) -> str:
 def import_(context: Context, file: Path, format_: str | None, as_json: bool) -> None:
     """Put the tasks of a file on the board. Importing it again adds only what is new."""
     from allstop.adapters.exchange import read_tasks
+    from allstop.adapters.exchange.locating import located
     from allstop.app import board
+    from allstop.core.errors import AllstopError
 
     with context.house() as house:
         found = read_tasks(file, format_)
-        done = run(lambda: board.bring_in(house, found))
+        try:
+            done = run(lambda: board.bring_in(house, found))
+        except AllstopError as refused:
+            raise located(file, found, refused) from refused
     if as_json:
         print_json({"added": [task.id for task in done.added], "known": done.known})
         return

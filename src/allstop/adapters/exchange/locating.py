@@ -1,0 +1,33 @@
+"""Where in a file something stands that the board refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from allstop.adapters.exchange.errors import ImportFileError
+from allstop.core.errors import AllstopError
+from allstop.core.tasks import NewTask
+
+
+def located(path: Path, tasks: Sequence[NewTask], refused: AllstopError) -> AllstopError:
+    """The refusal with the file and the line of the first task that it names."""
+    named = [task for task in tasks if _names(refused.message, task.id)]
+    if not named:
+        return refused
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return ImportFileError(path, _line_of(named[0], lines), refused.message, refused.hint)
+
+
+def _names(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+def _line_of(task: NewTask, lines: Sequence[str]) -> int | None:
+    """Others may name its id as a need; one that the file has not given stands nowhere in it."""
+    for words in ((task.id, task.title), (task.id,), (task.title,)):
+        for number, line in enumerate(lines, 1):
+            if all(_names(line, word) for word in words):
+                return number
+    return None
