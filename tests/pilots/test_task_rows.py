@@ -346,6 +346,16 @@ def test_b9_five_iterations_without_a_commit_are_a_warning_and_it_goes_on():
     assert not flight.state.pilot.is_stuck
 
 
+def test_b9_turns_that_came_to_their_cap_without_a_commit_count_as_stuck():
+    flight = fly(stuck_after=2)
+    flight.back(failed(FailureKind.CAPPED, change=Change(head="c0")))
+    flight.back(failed(FailureKind.CAPPED, change=Change(head="c0")))
+    assert flight.state.pilot.is_stuck
+
+    flight.back(failed(FailureKind.CAPPED, change=Change(head="c1", commits=1, files=1)))
+    assert not flight.state.pilot.is_stuck
+
+
 def test_b9_who_never_commits_is_stuck_too():
     flight = fly(stuck_after=2)
     flight.back(said("hm", "c0"))

@@ -267,8 +267,6 @@ def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
 
 
 def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
-    head_before = state.change.head if state.change else state.base
-    has_moved = turn.change is not None and turn.change.head != head_before
     said = _signal(state.spec.terms_of(state.agent), turn)
     state = replace(
         state,
@@ -281,7 +279,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         hears=0,
         failures=0,
         limits=0,
-        still=0 if has_moved else state.still + 1,
+        still=_still(state, turn.change),
     )
     match said.signal:
         case Signal.NONE:
@@ -307,7 +305,14 @@ def _cut(state: TaskState, failed: Failed) -> TaskState:
         change=failed.change or state.change,
         iteration=state.iteration + 1,
         news=prompts.CAPPED,
+        still=_still(state, failed.change),
     )
+
+
+def _still(state: TaskState, change: Change | None) -> int:
+    """For how many iterations nothing was committed, with the one that has just ended."""
+    head_before = state.change.head if state.change else state.base
+    return 0 if change is not None and change.head != head_before else state.still + 1
 
 
 def _signal(terms: Terms, turn: TurnDone) -> Said:
