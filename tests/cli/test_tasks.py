@@ -103,6 +103,22 @@ def test_b1_a_task_that_was_not_started_has_no_record_and_says_so(person):
     assert "there is no run 'T2'" in person.refuses("log", "T2")
 
 
+def test_b3_next_says_why_a_retried_task_comes_before_pins_and_better_scores(person):
+    person.agent("exit 1")
+    person.allstop("run", "bad", code=1)
+    person.allstop("add", "critical", "--tag", "critical")
+    person.allstop("add", "pinned", "--next")
+    person.allstop("retry", "T1")
+
+    said = person.allstop("next", "--explain").splitlines()
+
+    assert said[0] == (
+        "T1        -15  bad  assigned, retried or sent back: in front of pins and scores"
+    )
+    assert said[2].startswith("T3          0  pinned  pinned: in front of all scores")
+    assert said[4].startswith("T2         50  critical")
+
+
 def test_b3_next_explains_the_sum_by_its_parts(person):
     """B3: 10 a task that needs it, 50 critical, 30 quick-win, 20 most of the operation done."""
     person.allstop("add", "plain")

@@ -279,11 +279,18 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
         click.echo("Nothing is ready.")
     for choice in found:
         score = choice.score
-        pinned = "  pinned: in front of all scores" if choice.pinned else ""
-        title = fitting(choice.task.title, 70, 15 + len(pinned))
-        click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{pinned}")
+        place = _place(choice)
+        title = fitting(choice.task.title, 70, 15 + len(place))
+        click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{place}")
         if explain:
             click.echo(f"{'':<15}{_sum(choice)}")
+
+
+def _place(choice: Any) -> str:
+    """Why its score is not what puts it where it is."""
+    if choice.task.assigned:
+        return "  assigned, retried or sent back: in front of pins and scores"
+    return "  pinned: in front of all scores" if choice.pinned else ""
 
 
 def _sum(choice: Any) -> str:
