@@ -91,6 +91,26 @@ def test_b17_a_staged_change_is_waited_for_too(person):
     assert person.git("status", "--short") == "A  b.txt"
 
 
+def test_b10_a_setup_that_the_work_breaks_goes_back_to_the_agent(person):
+    """B10: the next prompt carries the command, its exit code and what it said."""
+    setup = "[workspace]\nsetup = '! cat broken'\n[verification]\ncommands = ['true']\n"
+    person.agent(
+        """
+        cat >prompt.txt
+        if test -f broken; then rm broken; else echo no such package >broken; fi
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE + setup,
+    )
+    person.commit()
+
+    person.allstop("run", "add")
+
+    assert person.merged() == ["T1"]
+    prompt = person.git("show", "main:prompt.txt")
+    assert "$ ! cat broken\n(exit code 1)\nno such package" in prompt
+
+
 CONFLICT = """
 prompt=$(cat)
 case $prompt in

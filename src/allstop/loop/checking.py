@@ -21,6 +21,7 @@ from allstop.core.moves import (
     RunChecks,
     gate_error,
 )
+from allstop.core.plain import last_line
 from allstop.loop.heard import Heard
 from allstop.ports import Box, Candidate, Checks, Launcher, Live, Workspaces
 
@@ -51,6 +52,10 @@ class Checking:
         )
         if isinstance(candidate, Failed):
             return candidate
+        if isinstance(candidate, CheckResult):
+            said = f"✗ {candidate.name}: {last_line(candidate.output)}"
+            await watch.saw(Item(kind="check", text=said))
+            return ChecksDone(results=(candidate,))
         changes = await self._workspaces.changes(candidate)
         found = findings(changes, move.protected, move.protection)
         for finding in found:
@@ -136,7 +141,7 @@ class Checking:
         if not unknown:
             return
         before = await self._workspaces.candidate(workspace, run, commit=base)
-        if isinstance(before, Failed):
+        if not isinstance(before, Candidate):
             return
         for check in unknown:
             watch.live(Live("check", f"● {check.name} running on {base[:10]}, without the work"))

@@ -80,11 +80,12 @@ class Workspaces(Protocol):
 
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
-    ) -> Candidate | Failed:
+    ) -> Candidate | CheckResult | Failed:
         """A clean clone of `commit`, or of the work's last one, where it can be checked.
 
         Nothing the agent left lying about is in it. Paths that match `restore` are as in the
-        base, whatever the work made of them.
+        base, whatever the work made of them. Where it can't be set up as it is, that is a check
+        which has failed.
         """
         ...
 

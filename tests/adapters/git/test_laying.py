@@ -5,7 +5,7 @@ import os
 import pytest
 
 from adapters.git.desk import commit, desk_at, git, write
-from allstop.core.moves import Change, Failed, FailureKind
+from allstop.core.moves import Change, CheckResult, Failed, FailureKind
 
 
 async def test_b6_untracked_files_are_copied_and_are_nobodys_work(root, tmp_path):
@@ -125,6 +125,18 @@ async def test_b6_a_setup_that_fails_is_told(root, tmp_path, setup, said):
 
     assert isinstance(result, Failed)
     assert said in result.message
+
+
+async def test_b10_a_setup_that_the_work_breaks_is_a_check_that_has_failed(root, tmp_path):
+    setup = "! cat broken"
+    desk = await desk_at(root, tmp_path, setup=setup)
+    await desk.worked("echo no such package >broken")
+
+    result = await desk.workspaces.candidate("w", "run")
+
+    assert result == CheckResult(
+        name="setup", run=setup, passed=False, code=1, output="no such package"
+    )
 
 
 @pytest.fixture

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allstop.adapters.git.repository import GitError
+from allstop.core.moves import CheckResult
 from allstop.ports import Box, Chunk, Launch, Launcher, LaunchError, Stream, UnsafeError
 from allstop.programs import Tail, run_to_end
 
 KEPT_BYTES = 4 * 1024**2
+SETUP = "setup"
 
 
 class BoxFailedError(Exception):
@@ -17,6 +19,14 @@ class BoxFailedError(Exception):
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+
+
+class SetUpFailedError(BoxFailedError):
+    """Somebody's own command failed in a tree, as `result` says."""
+
+    def __init__(self, message: str, result: CheckResult) -> None:
+        super().__init__(message, result.code)
+        self.result = result
 
 
 TROUBLE = (GitError, BoxFailedError, LaunchError, UnsafeError, OSError)
@@ -73,14 +83,16 @@ class Boxes:
         """Run somebody's own command.
 
         Raises:
-            BoxFailedError: it failed; the message is the end of what it said.
+            SetUpFailedError: it failed; the message is the end of what it said.
         """
         output = Tail(4096)
         launch = Launch(argv=("sh", "-c", command), box=place, label=label, env=place.env)
         code = await run_to_end(self._launcher, launch, b"", output, lambda live: None)
         if code != 0:
             said = output.text().strip()
-            raise BoxFailedError(f"setup ended with exit code {code}: {command}\n{said}", code)
+            message = f"setup ended with exit code {code}: {command}\n{said}"
+            result = CheckResult(name=SETUP, run=command, passed=False, code=code, output=said)
+            raise SetUpFailedError(message, result)
 
 
 def _launch(place: Box, label: str, script: str, *arguments: str) -> Launch:

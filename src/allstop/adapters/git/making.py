@@ -9,11 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.adapters.git import laying
-from allstop.adapters.git.boxes import Boxes, BoxFailedError
+from allstop.adapters.git.boxes import SETUP, Boxes, BoxFailedError, SetUpFailedError
 from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.git.scripts import MAKE
 from allstop.adapters.git.trees import Meta, Tree, remove_tree
+from allstop.core.moves import CheckResult
 from allstop.ports import Box
 
 BOXED_STORES = "/run/allstop/objects"
@@ -170,9 +171,11 @@ class Making:
         with anyio.move_on_after(self._setup_timeout_s) as scope:
             await self._boxes.set_up(place, label, self._setup)
         if scope.cancelled_caught:
-            raise BoxFailedError(
-                f"setup took longer than {self._setup_timeout_s:g} s: {self._setup}"
+            took = f"setup took longer than {self._setup_timeout_s:g} s"
+            result = CheckResult(
+                name=SETUP, run=self._setup, passed=False, timed_out=True, output=took
             )
+            raise SetUpFailedError(f"{took}: {self._setup}", result)
 
     def _shown(self) -> list[str]:
         return [link for link in self._links if (self._repository.root / link).is_dir()]

@@ -10,7 +10,7 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.git import landing, merging, room, surveying
-from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError
+from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError, SetUpFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
@@ -23,6 +23,7 @@ from allstop.adapters.git.trees import Meta, Ports, Tree
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
+    CheckResult,
     Delivered,
     Failed,
     FailureKind,
@@ -161,7 +162,7 @@ class GitWorkspaces:
 
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
-    ) -> Candidate | Failed:
+    ) -> Candidate | CheckResult | Failed:
         clean = self._tree(workspace).check
         meta = self._tree(workspace).meta()
         try:
@@ -176,6 +177,8 @@ class GitWorkspaces:
             )
             await clear(clean)
             made = await self._making.make(clean, shown, workspace, label, extras=Extras(*extras))
+        except SetUpFailedError as error:
+            return error.result
         except TROUBLE as error:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
