@@ -12,6 +12,7 @@ from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Answer, Raise, Resume, Say
 from allstop.core.events import ChildClosed, Noted
 from allstop.core.moves import (
+    Change,
     CheckResult,
     ChecksDone,
     Failed,
@@ -22,6 +23,7 @@ from allstop.core.moves import (
     RunChecks,
     Spawn,
     TakeTurn,
+    TurnDone,
     Wait,
 )
 from autos import DONE, Auto, advice
@@ -88,6 +90,16 @@ def test_f4_saying_the_same_again_and_again_is_no_progress():
     auto = Auto()
     for _ in range(3):
         auto.turn("I will go on now.")
+
+    assert "no progress" in auto.decision.condition
+
+
+def test_f4_commits_that_change_nothing_are_no_progress():
+    auto = Auto(name="a", target="main")
+    for number in range(3):
+        auto.begin()
+        change = Change(head=f"c{number}", commits=number + 1, files=1, tree="same")
+        auto.ended(TurnDone(text=f"Step {number}.", change=change))
 
     assert "no progress" in auto.decision.condition
 

@@ -1408,6 +1408,8 @@ export interface components {
             commits: number;
             /** @default 0 */
             files: number;
+            /** @default  */
+            tree: string;
             /** @default [] */
             loose: string[];
         };
@@ -1432,6 +1434,8 @@ export interface components {
             findings: components["schemas"]["allstop.core.moves.Finding"][];
             /** @default  */
             tree: string;
+            /** @default  */
+            error: string;
         };
         /** CheckResult */
         CheckResult: {
@@ -1472,8 +1476,24 @@ export interface components {
             conflicts: string[];
             /** @default false */
             stashed: boolean;
+            /** @default null */
+            gate: components["schemas"]["Gate"] | null;
             /** @default [] */
             notes: string[];
+        };
+        /**
+         * Gate
+         * @description What work must pass before it counts as done.
+         */
+        Gate: {
+            /** @default [] */
+            checks: components["schemas"]["Check"][];
+            /** @default false */
+            keep_going: boolean;
+            /** @default [] */
+            protected: string[];
+            /** @default report */
+            protection: components["schemas"]["Protection"];
         };
         /** Delivered */
         Delivered: {
@@ -1489,6 +1509,8 @@ export interface components {
             tip: string;
             commit: string;
             tree: string;
+            /** @default null */
+            gate: components["schemas"]["Gate"] | null;
         };
         /** Landed */
         Landed: {
@@ -1533,6 +1555,8 @@ export interface components {
             message: string;
             /** @default null */
             retry_at: string | null;
+            /** @default false */
+            guessed: boolean;
             /** @default {} */
             usage: components["schemas"]["Usage"];
             /** @default null */

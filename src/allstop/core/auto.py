@@ -104,8 +104,8 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
 
         Of an agent that has neither, what it says is all there is.
         """
-        head = f"{self.change.head} {self.change.files}" if self.change else ""
-        text = f"{self.plan}\0{head}" if self.plan or head else self.text
+        work = f"{self.change.tree or self.change.head} {self.change.files}" if self.change else ""
+        text = f"{self.plan}\0{work}" if self.plan or work else self.text
         return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 

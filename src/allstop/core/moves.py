@@ -252,6 +252,7 @@ class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     head: str
     commits: int = 0  # since the base
     files: int = 0
+    tree: str = ""  # the same for commits that hold the same files
     loose: tuple[str, ...] = ()  # repositories in it with commits that are nowhere else
 
 

@@ -121,3 +121,13 @@ async def test_a_tree_that_can_not_be_seen_through_has_no_print(tmp_path):
     assert first != second
     assert print_of(tree, most_entries=1) is None
     assert print_of(Tree(tmp_path / "nowhere")) is None
+
+
+async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):
+    """F4: the head moves, what it holds stays the same."""
+    before = await desk.worked("echo x >x; git add x; git commit -qm x")
+    await desk.agent("git commit -q --allow-empty -m nothing")
+    after = await desk.kept()
+
+    assert after.head != before.head
+    assert after.tree == before.tree != ""

@@ -214,7 +214,8 @@ async def stock_take(repository: Repository, base: str, head: str) -> tuple[Chan
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, head, links) if links else []
     names = tuple(os.fsencode(path).decode(errors="replace") for path in loose)
-    change = Change(head=head, commits=commits, files=len(changed), loose=names)
+    (tree,) = await repository.named(f"{head}^{{tree}}")
+    change = Change(head=head, commits=commits, files=len(changed), tree=tree or "", loose=names)
     return change, [raw.path for raw in changed]
 
 
