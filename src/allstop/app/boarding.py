@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
+from allstop.adapters.git.names import folder_name
 from allstop.adapters.hooks import HookRunner
 from allstop.app import board as boards
 from allstop.app import equipping
@@ -201,7 +202,9 @@ async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> N
                 failed_before = state.pilot.errors
                 state = runs.evolve(boards.PILOT, state, record.event)
                 target, tasks = state.pilot.spec.target, state.pilot.board.get
-                ground = hooks.Ground(BOARD, target, tasks, lambda task: str(workspaces / task))
+                ground = hooks.Ground(
+                    BOARD, target, tasks, lambda task: str(workspaces / folder_name(task))
+                )
                 facts = hooks.fired(watch, record.event, ground)
                 watch = hooks.evolve(watch, record.event)
                 if facts is not None:

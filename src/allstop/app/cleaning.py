@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from allstop.adapters.git.cleaning import Cleaning, Leftover, Removal
+from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import board, work
@@ -85,7 +86,7 @@ async def sweep(house: House, tasks: Board) -> list[str]:
         and task.attempts
         and task.changed_at is not None
         and task.changed_at < before
-        and (house.folder / "workspaces" / task.id).is_dir()
+        and (house.folder / "workspaces" / folder_name(task.id)).is_dir()
     ]
     if not old:
         return []

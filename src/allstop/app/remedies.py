@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from allstop.adapters.git.names import folder_name
 from allstop.app import board as boards
 from allstop.app.cleaning import throw_away
 from allstop.core import commands as say
@@ -38,7 +39,7 @@ async def clean(house: House, task_id: str) -> str:
             f"{task_id} is {task.status}: its workspace is in use",
             f"`allstop abort {task_id}` first",
         )
-    if not (house.folder / "workspaces" / task_id).is_dir():
+    if not (house.folder / "workspaces" / folder_name(task_id)).is_dir():
         raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
     return await throw_away(house, task_id)
 

@@ -4,6 +4,7 @@ import pytest
 
 from adapters.git.desk import git
 from allstop.adapters.git.cleaning import Cleaning, State
+from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 
 
@@ -195,3 +196,33 @@ async def test_k15_looking_runs_nothing_of_the_agents_on_the_host(desk, cleaning
     await cleaning.remove("w", "clean", force=True)
 
     assert not canary.exists()
+
+
+@pytest.mark.parametrize("name", ["w", "x.lock", "a..b"])
+async def test_b17_nothing_stays_of_a_task_once_it_is_cleaned_up(desk, cleaning, name):
+    """B17: also what a person gave, and what took it out before it was done again."""
+    await merged(desk, name)
+    first = git(desk.root, "rev-parse", "main")
+    await desk.landed(await desk.workspaces.revert(first, "main", "Take it back"))
+    await merged(desk, name)
+    git(desk.root, "update-ref", f"refs/allstop/given/{folder_name(name)}", first)
+
+    removal = await cleaning.remove(name, "clean")
+
+    assert removal.removed
+    assert removal.backup == ""
+    assert refs(desk.root) == []
+    assert await cleaning.leftovers("clean") == ()
+
+
+async def test_b6_what_a_person_gave_is_work_too(desk, cleaning):
+    await merged(desk)
+    tree = git(desk.root, "rev-parse", "main^{tree}")
+    given = git(desk.root, "commit-tree", tree, "-p", "main", "-m", "by hand")
+    git(desk.root, "update-ref", "refs/allstop/given/w", given)
+
+    assert not (await found(cleaning)).is_safe
+    assert not (await cleaning.remove("w", "clean")).removed
+    removal = await cleaning.remove("w", "clean", force=True)
+    assert git(desk.root, "rev-parse", removal.backup) == given
+    assert refs(desk.root) == [removal.backup]

@@ -16,9 +16,12 @@ from allstop.adapters.git.boxes import TROUBLE, Boxes
 from allstop.adapters.git.names import (
     backup_ref,
     base_ref,
+    branch_ref,
     folder_name,
+    given_ref,
     is_commit_name,
     merge_ref,
+    revert_ref,
     tip_ref,
 )
 from allstop.adapters.git.repository import Repository
@@ -35,6 +38,9 @@ KEPT_REFS = (
     "refs/allstop/merge/",
     "refs/allstop/given/",
 )
+
+
+REVERTS = "refs/allstop/revert/"
 
 
 class State(StrEnum):
@@ -133,7 +139,7 @@ class Cleaning:
 
     async def drop_refs(self, workspace: str) -> None:
         """For work that is merged: let go of what was kept for it."""
-        await self._repository.set_refs(*_deletions(workspace, await self._refs_of(workspace)))
+        await self._repository.set_refs(*_deletions(await self._refs_of(workspace)))
 
     # --- looking ---
 
@@ -155,7 +161,7 @@ class Cleaning:
                 unmerged=unmerged,
             )
         heads, is_dirty = await self._inside(name, label)
-        known = heads or await self._came_home(name)
+        known = [*heads, *await self._came_home(name)]
         return Leftover(
             name=name,
             state=State.WHOLE if heads else State.DAMAGED,
@@ -196,8 +202,9 @@ class Cleaning:
         return bool(found)
 
     async def _came_home(self, workspace: str) -> list[str]:
-        tip = await self._repository.commit(tip_ref(workspace))
-        return [tip] if tip else []
+        """The work as it came last, and what a person has made of it."""
+        found = await self._repository.refs(tip_ref(workspace), given_ref(workspace))
+        return list(found.values())
 
     # --- removing ---
 
@@ -207,14 +214,15 @@ class Cleaning:
         return f"not all could be kept: {kept.message}" if isinstance(kept, Failed) else ""
 
     async def _let_go(self, workspace: str, target: str) -> str:
-        """Drop its refs; the one that keeps commits which would be lost, in the same breath."""
-        refs = await self._refs_of(workspace)
-        commit = refs.get(tip_ref(workspace))
-        is_lost = await self._are_unmerged([commit] if commit else [], workspace, target)
-        backup = await self._next_backup(workspace, commit) if commit and is_lost else ""
-        lines = [f"update {backup} {commit}"] if backup else []
-        await self._repository.set_refs(*lines, *_deletions(workspace, refs))
-        return backup
+        """Drop its refs, once others keep the commits that would be lost; those others."""
+        refs = await self._refs_of(workspace, target)
+        backups: list[str] = []
+        for commit in await self._came_home(workspace):
+            if await self._are_unmerged([commit], workspace, target):
+                backups.append(await self._next_backup(workspace, commit))
+                await self._repository.set_refs(f"update {backups[-1]} {commit}")
+        await self._repository.set_refs(*_deletions(refs))
+        return " and ".join(dict.fromkeys(backups))
 
     async def _next_backup(self, workspace: str, commit: str) -> str:
         """The one that keeps this commit already, or a new one."""
@@ -223,15 +231,19 @@ class Cleaning:
         taken = [int(ref.rpartition("/")[2]) for ref in kept if ref.rpartition("/")[2].isdigit()]
         return same[0] if same else backup_ref(workspace, max(taken, default=0) + 1)
 
-    async def _refs_of(self, workspace: str) -> dict[str, str]:
-        return await self._repository.refs(
-            base_ref(workspace), tip_ref(workspace), merge_ref(workspace)
-        )
+    async def _refs_of(self, workspace: str, target: str = "") -> dict[str, str]:
+        """All that is kept for it, and every revert that its target has: nobody needs those."""
+        own = (base_ref, tip_ref, merge_ref, given_ref)
+        refs = await self._repository.refs(*(ref(workspace) for ref in own))
+        merge = refs.get(merge_ref(workspace))
+        reverts = await self._repository.refs(revert_ref(merge)) if merge else {}
+        line = branch_ref(target) if await self._repository.branch(target) else None
+        landed = await self._repository.refs(f"--merged={line}", REVERTS) if line else {}
+        return {**refs, **reverts, **landed}
 
 
-def _deletions(workspace: str, refs: dict[str, str]) -> list[str]:
-    own = (base_ref(workspace), tip_ref(workspace), merge_ref(workspace))
-    return [f"delete {ref} {commit}" for ref, commit in refs.items() if ref in own]
+def _deletions(refs: dict[str, str]) -> list[str]:
+    return [f"delete {ref} {commit}" for ref, commit in refs.items()]
 
 
 def _name_of(folder: str) -> str:
