@@ -266,3 +266,15 @@ async def test_linked_folders_do_not_count_as_what_it_holds(root, tmp_path):
     desk = await desk_at(root, tmp_path, disk_mb=5, links=("node_modules",))
 
     assert (await desk.worked("echo x >x")).files == 1
+
+
+async def test_b6_a_file_that_is_too_large_to_copy_is_a_note(root, tmp_path):
+    with (root / "big.env").open("wb") as file:
+        file.truncate(64 * 1024**2 + 1)
+    (root / "small.env").write_text("x\n")
+    desk = await desk_at(root, tmp_path, copy=("*.env",))
+
+    opened = await desk.opened()
+
+    assert opened.notes == ("big.env was not copied: it is too large",)
+    assert (await desk.agent("ls"))[1].split() == ["a.txt", "small.env"]

@@ -91,8 +91,7 @@ class Making:
             missing = await self._fill(tree, commit, workspace, label, plan, made)
         if tree.making.exists():  # mostly nothing had to be laid
             await anyio.to_thread.run_sync(remove_tree, tree.making)
-        lost = [f"submodule {path} can't be checked out here" for path in missing]
-        made = replace(made, notes=(*made.notes, *lost))
+        made = replace(made, notes=(*made.notes, *missing))
         await self._set_up(tree, made, label, port)
         return made
 
@@ -125,9 +124,9 @@ class Making:
     async def _fill(
         self, tree: Tree, commit: str, workspace: str, label: str, plan: laying.Plan, made: Made
     ) -> list[str]:
-        """Paths of submodules that could not be had."""
+        """What could not be had."""
         await self._lay_git(tree, commit, workspace, plan, made)
-        await self._lay(tree.making / "lay", commit, plan, made)
+        too_much = await self._lay(tree.making / "lay", commit, plan, made)
         place = replace(
             self.place(tree, Meta(base="", target="", stores=made.stores)),
             fresh=True,
@@ -136,7 +135,8 @@ class Making:
         )
         words = [word for submodule in plan.submodules for word in submodule[:2]]
         said = await self._boxes.run(place, label, MAKE, commit, *words)
-        return said.splitlines()
+        lost = [f"submodule {path} can't be checked out here" for path in said.splitlines()]
+        return [*lost, *(f"{path} was not copied: it is too large" for path in too_much)]
 
     async def _lay_git(
         self, tree: Tree, commit: str, workspace: str, plan: laying.Plan, made: Made
@@ -156,13 +156,14 @@ class Making:
             folder.parent.mkdir(parents=True, exist_ok=True)
             laying.lay_git(folder, laying.files_of_submodule(submodule.commit, store))
 
-    async def _lay(self, lay: Path, commit: str, plan: laying.Plan, made: Made) -> None:
-        """Only what there is: mostly nothing."""
+    async def _lay(self, lay: Path, commit: str, plan: laying.Plan, made: Made) -> list[str]:
+        """Only what there is: mostly nothing. Files that are too much to copy."""
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)
-        laying.lay_copies(self._repository.root, plan.copies, lay / "copy")
+        _, too_much = laying.lay_copies(self._repository.root, plan.copies, lay / "copy")
         for link in self._shown():
             (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
+        return too_much
 
     async def _set_up(self, tree: Tree, made: Made, label: str, port: int) -> None:
         if not self._setup:
