@@ -1,6 +1,8 @@
 """A person's cookie in the hands of what an agent runs: a real box, a real server."""
 
 import json
+import signal
+import socket
 
 import pytest
 
@@ -46,6 +48,24 @@ def room(tmp_path):
 def _let_in(room):
     path = room.link.partition(room.host)[2]
     return room.ask("GET", path, token="").headers["set-cookie"].partition(";")[0]
+
+
+def test_k22_whoever_is_gone_when_the_cookie_is_looked_at_is_refused(room):
+    """Nobody can say whose it was: a box may have ended with it."""
+    cookie = _let_in(room)
+    order = json.dumps({"command": "add_task", "title": "stolen"})
+    room.process.send_signal(signal.SIGSTOP)  # it looks only after the sender is gone
+    with socket.create_connection(("127.0.0.1", room.port)) as connection:
+        connection.sendall(
+            f"POST /api/v1/runs/board/commands HTTP/1.1\r\nHost: {room.host}\r\n"
+            f"Cookie: {cookie}\r\nOrigin: http://{room.host}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(order)}\r\n\r\n{order}".encode()
+        )
+    room.process.send_signal(signal.SIGCONT)
+
+    room.do("board", "add_task", title="ours")  # answered after what came before it
+
+    assert [task["title"] for task in room.read("/board")["tasks"]] == ["ours"]
 
 
 def test_k22_a_boxed_program_with_the_cookie_of_a_person_is_refused(room):

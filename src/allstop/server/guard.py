@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from allstop.server import addresses, answers, door, pages
 from allstop.server.door import Refusal, Request, Terms
 from allstop.server.keys import OneTimeKeys, Token
+from allstop.server.punctual import CONNECTION
 
 BODY_S = 10.0
 """A body that takes longer is not waited for."""
@@ -63,7 +64,7 @@ class Guard:
             return
         request = _request(scope)
         send = _Dressed(send)
-        answer = self._turned_away(request, scope.get("client"))
+        answer = self._turned_away(request, lambda: self._is_agent(scope))
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -78,7 +79,7 @@ class Guard:
             wrong = Refusal(500, "internal", "something went wrong in the server", hint)
             await _instead(answers.refused(wrong), scope, receive, send)
 
-    def _turned_away(self, request: Request, peer: tuple[str, int] | None) -> Response | None:
+    def _turned_away(self, request: Request, is_agent: Callable[[], bool]) -> Response | None:
         refusal = door.refusal(request, self._locks.terms)
         if refusal is not None:
             return answers.refused(refusal)
@@ -87,7 +88,7 @@ class Guard:
         by_header = self._locks.token.is_token(door.bearer(request))
         if not by_header and not self._has_cookie(request):
             return _unknown(request)
-        if not by_header and peer is not None and self._locks.is_agent(*peer):
+        if not by_header and is_agent():
             return answers.refused(_STOLEN)
         methods = addresses.methods_at(request.path) or door.READS | door.CHANGES
         if request.method not in methods:
@@ -96,6 +97,14 @@ class Guard:
             return None
         refusal = door.change_refusal(request, self._locks.terms, by_header=by_header)
         return answers.refused(refusal) if refusal else None
+
+    def _is_agent(self, scope: Scope) -> bool:
+        """Asked once for a connection: it stays with whom it is."""
+        known = scope.get("state", {}).get(CONNECTION, {})
+        if "is_agent" not in known:
+            peer = scope.get("client")
+            known["is_agent"] = peer is not None and self._locks.is_agent(*peer)
+        return bool(known["is_agent"])
 
     def _has_cookie(self, request: Request) -> bool:
         return self._locks.token.is_cookie(door.cookie(request, self._locks.cookie))

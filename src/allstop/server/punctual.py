@@ -6,6 +6,9 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+CONNECTION = "connection"
+"""In a request's state: what is known of its connection, for all requests on it."""
+
 HEADERS_S = 10.0
 TAKING_S = 30.0
 """Who takes nothing of an answer for so long is let go: what is meant for them stays in memory."""
@@ -22,6 +25,7 @@ class PunctualProtocol(H11Protocol):
     _ending: Any = None
 
     def connection_made(self, transport: Any) -> None:
+        self.app_state = {**self.app_state, CONNECTION: {}}
         super().connection_made(transport)
         self._deadline = self.loop.call_later(HEADERS_S, self._close_if_idle)
 

@@ -12,43 +12,52 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from allstop.adapters.processes.proc import family_of
 from allstop.adapters.processes.registry import recorded
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+LISTENS = "0A"
 NOBODY = "0"  # the socket's number once it is closed, though what was sent may still arrive
 
 
 def comes_from_work(live: Path, host: str, port: int, own_port: int) -> bool:
     """Of a connection from `host` and `port` to `own_port` here; `live` is where trees are listed.
 
-    One whose other end has been closed by whoever sent it counts as theirs: nobody can say any more.
-    False where the kernel doesn't tell.
+    One whose other end has been closed by whoever sent it counts as theirs, although nothing of
+    theirs may live any more: nobody can say. False where the kernel doesn't tell.
     """
-    trees = recorded(live)
-    if not trees:
-        return False
     try:
-        sockets = set(_sockets(ipaddress.ip_address(host), port, own_port))
+        address = ipaddress.ip_address(host)
+        rows = list(_rows())
     except (OSError, ValueError):
         return False
+    own = f":{own_port:04X}"
+    if not any(row.state == LISTENS and row.here.endswith(own) for row in rows):
+        return False  # the tables are not those in which we are
+    ends = {f"{name}:{port:04X}" for name in _spelled(address)}
+    sockets = {row.socket for row in rows if row.here in ends and row.there.endswith(own)}
     if not sockets - {NOBODY}:
-        return bool(sockets) or ipaddress.ip_address(host).is_loopback
-    pids = [pid for tree in trees for pid in _members(tree.root.pid)]
+        return bool(sockets) or address.is_loopback
+    pids = (pid for tree in recorded(live) for pid in _members(tree.root.pid))
     return any(_holds(pid, sockets) for pid in pids)
 
 
-def _sockets(
-    host: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int, own_port: int
-) -> Iterator[str]:
-    ends = {f"{name}:{port:04X}" for name in _spelled(host)}
-    own = f":{own_port:04X}"
+class _Row(NamedTuple):
+    here: str
+    there: str
+    state: str
+    socket: str
+
+
+def _rows() -> Iterator[_Row]:
     for table in TABLES:
+        if not table.exists():  # where there is no IPv6
+            continue
         for line in table.read_text(encoding="ascii").splitlines()[1:]:
             fields = line.split()
-            if fields[1] in ends and fields[2].endswith(own):
-                yield fields[9]
+            yield _Row(fields[1], fields[2], fields[3], fields[9])
 
 
 def _spelled(host: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[str]:
