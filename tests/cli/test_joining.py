@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from control_rooms import ControlRoom
+from parlours import says, talker, writes
 from people import MERGE_AT_ONCE
 
 WORKS = """
@@ -127,3 +128,26 @@ def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):
     assert done.returncode == 2
     assert "for all tasks in one way" in done.stderr
     assert person.tasks() == {}
+
+
+@pytest.fixture
+def talking(tmp_path):
+    person = talker(tmp_path)
+    yield person
+    person.close()
+
+
+def test_full_auto_and_rooms_work_in_their_own_process_beside_the_control_room(talking):
+    person = talking
+    settings = '[auto]\ncooldown_s = 0\nreview = "never"\n'
+    person.scripts(settings, gpt=[says("hello")], claude=[says("hi")], coder=[writes("w.txt")])
+    person.commit()
+    person.allstop("trust", "--yes")
+    room = ControlRoom(person)
+    room.post("/runs", {"kind": "board"})
+
+    person.allstop("auto", "--agent", "coder", "Write it")
+    person.allstop("room", "--mode", "single", "Talk.")
+
+    kinds = {run["kind"] for run in room.read("/runs")["runs"]}
+    assert kinds == {"auto", "merge", "room"}  # the thread's work is merged
