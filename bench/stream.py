@@ -3,8 +3,10 @@
 Q10: so many listeners, and a process that writes so many events a second to the journal. Counts
 what arrives and in how many pieces, and the CPU time of the server alone. A server that does not
 get its turn sends more at a time and so needs less: where that is allowed, everything here goes
-before what else the machine does, and a server that came too late is said to have. Q26: rooms of scripted agents talk in the server,
-while a client asks for one thing after the other. Prints figures; asserts nothing.
+before what else the machine does, and a server that came too late is said to have. It is ended while
+all listen, and one of them takes nothing. Q26: rooms of scripted agents talk in the server, while a
+client asks for everything in the table of routes, one thing after the other. Prints figures;
+asserts nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -23,8 +26,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
+import anyio.to_thread
 from anyio.abc import SocketStream
 
 from allstop.adapters.clock import SystemClock
@@ -34,6 +39,7 @@ from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry
 from allstop.server.hub import beat_s
+from allstop.server.routes import READING
 from common import go_first, repository, say_load
 
 RUN = RunId("room:bench")
@@ -47,10 +53,18 @@ AGENT = '[agents.{name}]\ndriver = "scripted"\nscript = "talk.toml"\n'
 TALK = 'repeat = true\n[[turn]]\nsteps = [{ sleep = 1.0 }, { say = "Some words, as they are." }]\n'
 
 
+WORKER = '[agents.worker]\ndriver = "scripted"\nscript = "work.toml"\n'
+WORK = (
+    'repeat = true\n[[turn]]\nsteps = [{ write = "done.txt", text = "done\\n" },'
+    ' { signal = "COMPLETE" }]\n'
+)
+
+
 class Server:
     def __init__(self, root: Path, process: subprocess.Popen[str], port: int) -> None:
         self.root = root
         self.port = port
+        self._process = process
         self._stat = Path(f"/proc/{process.pid}/stat")
         self._status = Path(f"/proc/{process.pid}/status")
         self.token = (root / ".allstop" / "token").read_text(encoding="ascii").strip()
@@ -62,14 +76,22 @@ class Server:
     def rss_mb(self) -> float:
         return int(self._status.read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
+    def end(self) -> float:
+        """As Ctrl-C does; how long it takes."""
+        began = time.monotonic()
+        self._process.terminate()
+        self._process.wait(30)
+        return time.monotonic() - began
+
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
 
 
 @contextlib.contextmanager
 def control_room(folder: Path) -> Iterator[Server]:
-    toml = AGENT.format(name="one") + AGENT.format(name="two")
-    root = repository(folder / "repository", {"allstop.toml": toml, "talk.toml": TALK})
+    toml = "".join(AGENT.format(name=name) for name in ("one", "two")) + WORKER
+    files = {"allstop.toml": toml, "talk.toml": TALK, "work.toml": WORK}
+    root = repository(folder / "repository", files)
     environment = {"HOME": str(folder), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "allstop", "up", "--port", "0", "--no-open"]
     with subprocess.Popen(
@@ -81,13 +103,11 @@ def control_room(folder: Path) -> Iterator[Server]:
             line = process.stdout.readline()
             assert line, "it ended"
             found = LINK.search(line)
+        server = Server(root, process, int(found[1]))
         try:
-            yield Server(root, process, int(found[1]))
+            yield server
         finally:
-            began = time.monotonic()
-            process.terminate()
-            process.wait(30)
-            print(f"ended in {time.monotonic() - began:.2f} s")
+            server.end()
 
 
 # --- Q10 ---
@@ -101,9 +121,7 @@ class Heard:
 
 async def listen(server: Server, heard: list[Heard], number: int, ready: list[int]) -> None:
     async with await anyio.connect_tcp("127.0.0.1", server.port) as stream:
-        words = "\r\n".join(f"{name}: {value}" for name, value in server.headers().items())
-        request = f"GET /api/v1/stream?kinds=log HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-        await stream.send(f"{request}{words}\r\n\r\n".encode())
+        await stream.send(asked_for(server))
         await stream.receive()
         ready.append(number)
         await _count(stream, heard, number)
@@ -117,6 +135,22 @@ async def _count(stream: SocketStream, heard: list[Heard], number: int) -> None:
             rest = data[data.rfind(b"\n") + 1 :]
             heard[number].events += data.count(b"event: log\n")
             heard[number].pieces += 1
+
+
+@contextlib.contextmanager
+def deaf(server: Server) -> Iterator[None]:
+    """Somebody who listens and takes nothing of it."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", server.port))
+        connection.sendall(asked_for(server))
+        yield
+
+
+def asked_for(server: Server) -> bytes:
+    words = "\r\n".join(f"{name}: {value}" for name, value in server.headers().items())
+    request = f"GET /api/v1/stream?kinds=log HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    return f"{request}{words}\r\n\r\n".encode()
 
 
 def write(folder: Path, rate: int, seconds: float) -> None:
@@ -138,11 +172,17 @@ def write(folder: Path, rate: int, seconds: float) -> None:
     anyio.run(work)
 
 
+async def stay_deaf(server: Server) -> None:
+    with deaf(server):
+        await anyio.sleep_forever()
+
+
 async def measure_stream(server: Server, listeners: int, rate: int, seconds: float) -> float:
     """The share of a core that the server took."""
     heard, ready = [Heard() for _ in range(listeners)], list[int]()
     expected = int(rate * seconds) + 1
     async with anyio.create_task_group() as group:
+        group.start_soon(stay_deaf, server)
         for number in range(listeners):
             group.start_soon(listen, server, heard, number, ready)
         while len(ready) < listeners:
@@ -154,7 +194,8 @@ async def measure_stream(server: Server, listeners: int, rate: int, seconds: flo
         with anyio.move_on_after(20):
             while min(each.events for each in heard) < expected:
                 await anyio.sleep(0.02)
-        took, used = time.monotonic() - began, server.cpu_s() - before
+        took, used, rss_mb = time.monotonic() - began, server.cpu_s() - before, server.rss_mb()
+        ended_s = await anyio.to_thread.run_sync(server.end)
         group.cancel_scope.cancel()
     whole = sum(each.events == expected for each in heard)
     pieces = statistics.median(each.pieces for each in heard)
@@ -162,7 +203,7 @@ async def measure_stream(server: Server, listeners: int, rate: int, seconds: flo
     print(
         f"{listeners} listeners, {rate:,} events/s for {seconds:g} s: {whole} got all {expected:,}"
         f" in {pieces:.0f} pieces; server CPU {used:.2f} s in {took:.1f} s,"
-        f" {used / seconds:.0%} of a core, {server.rss_mb():.0f} MB"
+        f" {used / seconds:.0%} of a core, {rss_mb:.0f} MB; ended in {ended_s:.2f} s"
         + ("; it came too late too often: the machine is too busy for this" if late else "")
     )
     return used / seconds
@@ -175,44 +216,73 @@ class Client:
     def __init__(self, server: Server) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
         self._headers = server.headers()
+        self.said: dict[str, Any] = {}
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, float]:
         began = time.perf_counter()
         data = None if body is None else json.dumps(body)
         self._connection.request(method, f"/api/v1{path}", data, self._headers)
         answer = self._connection.getresponse()
-        answer.read()
-        return answer.status, (time.perf_counter() - began) * 1000
+        text = answer.read()
+        took_ms = (time.perf_counter() - began) * 1000
+        self.said = json.loads(text)
+        return answer.status, took_ms
 
 
-PATHS = (
-    "/runs", "/board", "/rooms", "/rooms/t0/events", "/runs/room:t0", "/runs/room:t0/events",
-    "/inbox", "/hold", "/stats", "/machines", "/settings", "/agents", "/receipts/room:t0",
-)  # fmt: skip
+NAMES = {"run": "room:t0", "task": "T1", "thread": "t0"}
+WORDS = {"/runs/{run}/at": "?seq=2"}
+"""What has to be said with an address."""
+
+OF_WORK = ("/runs/{run}/diff", "/runs/{run}/remarks")
+
+
+def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
+    """Every route that reads, and one that changes nothing of what there is."""
+    found: list[tuple[str, str, object]] = [("POST", "/keys", {})]
+    for route in READING:
+        names = NAMES | ({"run": auto} if route.path in OF_WORK else {})
+        path = route.path.format(**names) + WORDS.get(route.path, "")
+        found.append(("GET", path, None))
+    return found
+
+
+def with_work(client: Client) -> str:
+    """A task and a thread whose work can be looked at; the thread's name."""
+    client.ask("POST", "/runs", {"kind": "task", "prompt": "write", "agent": "worker"})
+    order = {"kind": "auto", "goal": "write", "agent": "worker"}
+    client.ask("POST", "/runs", order)
+    auto = str(client.said["run"])
+    until = time.monotonic() + 60
+    for path in ("/tasks/T1/diff", f"/runs/{auto}/diff"):
+        while client.ask("GET", path)[0] != 200 or not client.said["files"]:
+            assert time.monotonic() < until, (path, client.said)
+            time.sleep(0.1)
+    return auto
 
 
 def measure_answers(server: Server, agents: int, seconds: float) -> None:
     client = Client(server)
+    asked = asked_in_turn(with_work(client))
     for number in range(agents):
         order = {"kind": "room", "goal": "talk", "mode": "autopilot", "thread": f"t{number}",
                  "agents": ["one", "two"]}  # fmt: skip
         status, _ = client.ask("POST", "/runs", order)
         assert status == 200, status
-    by_path: dict[str, list[float]] = {path: [] for path in PATHS}
+    by_path: dict[str, list[float]] = {f"{method} {path}": [] for method, path, _ in asked}
     until = time.monotonic() + seconds
     before = server.cpu_s()
     while time.monotonic() < until:
-        for path in PATHS:
-            status, took_ms = client.ask("GET", path)
-            assert status == 200, (path, status)
-            by_path[path].append(took_ms)
+        for method, path, body in asked:
+            status, took_ms = client.ask(method, path, body)
+            assert status == 200, (path, client.said)
+            by_path[f"{method} {path}"].append(took_ms)
             time.sleep(0.01)
     print(f"{agents} agents talk; server CPU {(server.cpu_s() - before) / seconds:.0%} of a core")
     everything = sorted(took for times in by_path.values() for took in times)
     for path, times in (*by_path.items(), ("all", everything)):
         high = sorted(times)[int(len(times) * 0.99)]
         print(
-            f"{path:24} {len(times):5}  median {statistics.median(times):6.1f} ms"
+            f"{path:36} {len(times):5}  median {statistics.median(times):6.1f} ms"
             f"  p99 {high:6.1f}  max {max(times):6.1f}"
         )
 
