@@ -46,4 +46,8 @@ def test_u3_words_go_on_after_an_agents_first_tool_call(scene, agent, visit):
     expect(page.get_by_text("command")).to_have_count(0)
     page.reload()
     expect(words).to_contain_text("They are rows of one table.")
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    page.get_by_role("link", name="Retry webhooks").click()
+    expect(words).to_contain_text("They are rows of one table.")
     expect(page.get_by_text("Read hooks.py")).to_be_visible()

@@ -325,7 +325,11 @@ async function openRuns(): Promise<RunView[]> {
 function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const found = map.get(key)
   if (found !== undefined) return found
-  const made = make()
+  // Outside of whoever asks first: what is made within a part of the page would end with it.
+  let made!: V
+  $effect.root(() => {
+    made = make()
+  })
   map.set(key, made)
   return made
 }
