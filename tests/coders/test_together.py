@@ -181,6 +181,28 @@ async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
     assert len(server.requests) > first
 
 
+@pytest.mark.parametrize("approvals", ["policy", "never"])
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_k18_a_rule_that_denies_holds_where_nobody_is_there(person, agent, approvals):
+    """K18, F5: with either agent; what it did otherwise is kept."""
+
+    def answer(asked):
+        came = claude.came_back if asked.protocol is Protocol.MESSAGES else codex.outputs
+        use = claude.bash if asked.protocol is Protocol.MESSAGES else codex.run
+        steps = (use("touch denied.txt"), use("cp a.txt copied.txt"), DONE)
+        return steps[min(len(came(asked)), 2)]
+
+    async with model_server(answer) as server:
+        rule = '[[approvals.rules]]\ndeny = "touch"\n'
+        sets_up(person, server, f'{rule}[auto]\nreview = "never"\napprovals = "{approvals}"\n')
+        said = await allstop(person, "auto", "Write a parser", "--agent", agent)
+
+    assert "denied: touch denied.txt" in said
+    files = person.git("ls-tree", "-r", "--name-only", "main").split()
+    assert "denied.txt" not in files
+    assert "copied.txt" in files
+
+
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_q13_allstop_in_mid_command(person, agent):
     """Q13, K2, F5: nothing of a real agent or of its command is alive after it; bench/stopping.py has the time."""

@@ -250,3 +250,27 @@ def test_k18_any_path_gets_a_verdict(path):
 @pytest.mark.parametrize("character", ["\r", "\t", "\x00", "\x1b", "\u202e", "\u200b", "\ufeff"])
 def test_k18_a_character_that_is_not_seen_is_refused(character):
     assert unfit(f"ls {character}a").startswith("a character that isn't seen")
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("make", ALLOW),  # nobody speaks of it: its box allows it
+        ("git push", DENY),
+        ("make release", ASK),
+        ("sudo make", DENY),
+    ],
+)
+def test_k18_within_a_box_only_rules_have_something_against_a_command(command, decision):
+    rules = (rule(DENY, "git push"), rule(ASK, "make release"))
+    policy = Policy(workspace="/home/ann/project", rules=rules, within=True)
+
+    assert weigh(policy, of_words(tuple(command.split()))).decision is decision
+
+
+def test_k18_within_a_box_a_line_that_is_not_understood_is_as_free():
+    policy = Policy(workspace="/home/ann/project", within=True)
+
+    verdict = weigh(policy, Line(why="it expands"))
+
+    assert verdict == Verdict(decision=ALLOW, rule="its box")

@@ -880,6 +880,8 @@ export interface components {
             rule: string;
             /** @default [] */
             questions: components["schemas"]["Question"][];
+            /** @default false */
+            within: boolean;
         };
         /**
          * Question

@@ -12,6 +12,7 @@ from allstop.app.models import CrewError, key_for, key_name
 from allstop.app.tariffs import tariff
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
+from allstop.settings.approving import is_ruled
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> 
         key_name=key_name(settings) if key else "",
         login=login,
         env={**passed, **settings.env},
+        ruled=is_ruled(house.settings.approvals.rules),
     )
     return CodexAgent(
         setup,

@@ -35,6 +35,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """Which rule said so."""
     questions: tuple[Question, ...] = ()
     """Of a question that is answered with words; what is only allowed or denied has none."""
+    within: bool = False
+    """Only rules can have something against it: its box would let it be done unasked."""
 
 
 class Leave(StrEnum):
@@ -62,6 +64,8 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return (*given, *[missing] * (questions - len(given)))
 
 
+BOX = "its box"
+"""Who allows what no rule is against, where an agent is free within its box."""
 NOBODY = Answer(leave=Leave.DENY, by="nobody", message="Nobody is there who could answer.")
 UNANSWERED = Answer(leave=Leave.DENY, by="nobody", message="Nobody answered in time.")
 
@@ -125,7 +129,11 @@ def judge(rules: tuple[Rule, ...], ask: Ask) -> Decision:
 
 
 def ruling(rules: tuple[Rule, ...], ask: Ask) -> Answer | None:
-    """What the rules answer; None where it is for a person."""
+    """What the rules answer; None where it is for a person.
+
+    Those of a run are for what an agent asks of itself, not for what is only shown to the policy.
+    """
+    rules = () if ask.within else rules
     decision = judge(rules, ask)
     by = _named(rules, ask, decision)
     match decision:

@@ -376,8 +376,8 @@ class Drive(Generic[S]):
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._deck.appraise(ask)
         answer = ruling(self.state.opened.rules, ask)
-        if answer is None:
-            return await self._ask_a_person(move_id, ask)
+        if answer is None or (ask.within and answer.allows):  # that is as if it had not asked
+            return answer or await self._ask_a_person(move_id, ask)
         kind = "allowed" if answer.allows else "denied"
         by = f" ({answer.by})" if answer.by != A_RULE else ""
         await self.note(move_id, Item(kind=kind, text=f"{words(ask)}{by}"))

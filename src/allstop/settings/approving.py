@@ -23,6 +23,11 @@ def rules_of(said: Iterable[ApprovalRule]) -> tuple[Rule, ...]:
     )
 
 
+def is_ruled(said: Iterable[ApprovalRule]) -> bool:
+    """Whether some command is denied, or is for a person."""
+    return any(rule.decision is not Decision.ALLOW for rule in rules_of(said))
+
+
 def _rule(said: ApprovalRule, place: int) -> Rule | None:
     for decision, words in (
         (Decision.ALLOW, said.allow),

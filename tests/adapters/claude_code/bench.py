@@ -58,9 +58,18 @@ class Bench:
         return self.agent_at(program("claude"), url, leave=leave, env=env or {}, key=key, **more)
 
     def agent_at(
-        self, path, url="http://127.0.0.1:9", *, leave=Leave.ASK, env=None, key=KEY, **more
+        self,
+        path,
+        url="http://127.0.0.1:9",
+        *,
+        leave=Leave.ASK,
+        env=None,
+        key=KEY,
+        ruled=False,
+        **more,
     ):
-        made = Program(path=str(path), key=key, base_url=url, env=env or {}, leave=leave)
+        own = {"key": key, "base_url": url, "env": env or {}, "leave": leave, "ruled": ruled}
+        made = Program(path=str(path), **own)
         home = self._tmp / "room"
         home.mkdir(mode=0o700, exist_ok=True)
         return ClaudeCodeAgent(

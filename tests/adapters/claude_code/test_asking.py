@@ -4,6 +4,9 @@ import pytest
 
 from adapters.claude_code.bench import bash, came_back, write
 from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.shell import appraise
+from allstop.core.allowing.policy import Policy
+from allstop.core.approvals import NOBODY, Decision, Rule, ruling
 from allstop.testing.agents import Onlooker
 from allstop.testing.model_server import Call, Say
 
@@ -15,6 +18,7 @@ COMMANDS = (
     "git log -1",  # it takes these to be harmless, and no rule would see them
     "ls; cat kept.txt",
 )
+DENY_TOUCH = Rule(prefix=("touch",), decision=Decision.DENY)
 FILES = ("/project/.github/workflows/ci.yml", "/project/allstop.toml", "/project/made.txt")
 
 
@@ -65,3 +69,29 @@ async def test_f5_what_is_allowed_is_done(bench):
 
     assert [ask.kind for ask in watch.asks] == ["command", "edit"]
     assert sorted(path.name for path in bench.work.iterdir()) == ["made.txt", "one"]
+
+
+class Ruled(Onlooker):
+    """Where nobody answers, and one rule denies."""
+
+    async def ask(self, ask):
+        await super().ask(ask)
+        policy = Policy(workspace="/project", rules=(DENY_TOUCH,))
+        return ruling((), appraise(ask, policy)) or NOBODY
+
+
+async def test_k18_a_rule_counts_where_it_would_not_have_asked(bench):
+    """K18: `touch` is denied; what no rule speaks of is as free, and as asked for, as ever."""
+    watch = Ruled()
+    steps = (bash("touch one"), bash("mkdir two"), bash("python3 -c 'pass'"), "zebra")
+    agent = await bench.agent(one_by_one(*steps), leave=Leave.EDITS, ruled=True)
+
+    result = await bench.turn(agent, watch)
+
+    assert result.text == "zebra"
+    assert [path.name for path in bench.work.iterdir()] == ["two"]
+    denied, made, refused = came_back(bench.server.requests[-1])
+    assert "A rule denies this" in denied
+    assert "Denied" not in made
+    assert NOBODY.message in refused
+    assert [ask.within for ask in watch.asks] == [True, True, True, False]

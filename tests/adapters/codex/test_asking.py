@@ -1,5 +1,7 @@
 """F1, F5: what the real codex asks, and that the answer reaches it."""
 
+from pathlib import Path
+
 import anyio
 import pytest
 from msgspec.structs import replace
@@ -9,7 +11,17 @@ from allstop.adapters.agents.codex import Approvals
 from allstop.adapters.agents.codex.asking import ALONE
 from allstop.adapters.shell import appraise
 from allstop.core.allowing.policy import Policy
-from allstop.core.approvals import Answer, Ask, Leave, Option, Question, ruling
+from allstop.core.approvals import (
+    NOBODY,
+    Answer,
+    Ask,
+    Decision,
+    Leave,
+    Option,
+    Question,
+    Rule,
+    ruling,
+)
 from allstop.core.moves import TurnDone
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import Call, Say
@@ -149,3 +161,24 @@ async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
     again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
     assert again.text == "on we go"
     assert stage.launcher.killed() == ()
+
+
+async def test_k18_a_rule_counts_where_its_box_would_let_it(stage, place):
+    """K18: it shows every command to the rules; what none speaks of is as free as ever."""
+    policy = Policy(workspace="/project", rules=(Rule(prefix=("touch",), decision=Decision.DENY),))
+
+    class Ruled(Onlooker):
+        async def ask(self, ask):
+            await super().ask(ask)
+            return ruling((), appraise(ask, policy)) or NOBODY
+
+    steps = (run("touch one"), run("mkdir two"), patch("Makefile"), "ok")
+    agent = await stage.agent_that(*steps, ruled=True)
+    watch = Ruled()
+
+    result = await agent.take_turn(turn(place), watch)
+
+    assert isinstance(result, TurnDone), result
+    assert [ask.within for ask in watch.asks] == [True, True, True]
+    made = sorted(path.name for path in Path(place.workspace).iterdir())
+    assert made == ["Makefile", "two"]

@@ -53,6 +53,7 @@ def check(policy: Policy, text: str) -> Verdict:
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
     """The same, with what the policy says of it; what is no command and no change is for a person."""
+    policy = replace(policy, within=ask.within)
     match ask.kind:
         case "command":
             verdict = weigh(policy, _line_of(ask))

@@ -28,7 +28,7 @@ from allstop.core.allowing.places import (
     readable,
     resolve,
 )
-from allstop.core.approvals import Decision, Rule, strictness
+from allstop.core.approvals import BOX, Decision, Rule, strictness
 from allstop.core.shell_words import Line, Redirect, Simple, set_of
 
 Words = tuple[str, ...]
@@ -40,6 +40,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     folder: str = "."
     """Where in it commands start."""
     rules: tuple[Rule, ...] = ()
+    within: bool = False
+    """What no rule is against is its box's to allow."""
 
     def where(self) -> Where:
         return Where(root=self.workspace, folders=(self.start(),))
@@ -54,16 +56,24 @@ class Verdict(Struct, frozen=True, gc=False, kw_only=True):
     """The name of the rule, or why there is none."""
     part: str = ""
     """The command in the line that decided."""
+    own: bool = False
+    """Whether a person has made that rule."""
 
 
 def weigh(policy: Policy, line: Line) -> Verdict:
     """The strictest of all its parts; of equally strict ones the first."""
-    said = list(_said(policy, line))
+    said = [_settled(policy, verdict) for verdict in _said(policy, line)]
     worst = max(said, key=lambda verdict: strictness(verdict.decision))
     if worst.decision is not Decision.ALLOW:
         return worst
     names = ", ".join(dict.fromkeys(verdict.rule for verdict in said))
     return Verdict(decision=Decision.ALLOW, rule=names, part=worst.part)
+
+
+def _settled(policy: Policy, verdict: Verdict) -> Verdict:
+    if not policy.within or verdict.own or verdict.decision is not Decision.ASK:
+        return verdict
+    return Verdict(decision=Decision.ALLOW, rule=BOX, part=verdict.part)
 
 
 def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
@@ -89,7 +99,7 @@ def _of_command(policy: Policy, command: Simple, where: Where) -> Iterator[Verdi
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}", part=part)
     matching = [rule for rule in policy.rules if matches(rule, command, where)]
     for rule in matching:
-        yield Verdict(decision=rule.decision, rule=told(rule), part=part)
+        yield Verdict(decision=rule.decision, rule=told(rule), part=part, own=True)
     name, why = _built_in(command.words, where, policy.start())
     if not why:
         yield Verdict(decision=Decision.ALLOW, rule=f"built-in: {name}", part=part)
@@ -202,7 +212,7 @@ def of_paths(policy: Policy, paths: Words) -> Verdict:
     """Of a change of files: inside it is allowed, outside never; some files are asked about."""
     if not paths:
         return Verdict(decision=Decision.ASK, rule="it doesn't say which files")
-    said = [_of_path(path, policy.where()) for path in paths]
+    said = [_settled(policy, _of_path(path, policy.where())) for path in paths]
     return max(said, key=lambda verdict: strictness(verdict.decision))
 
 

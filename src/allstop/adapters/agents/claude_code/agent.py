@@ -96,8 +96,9 @@ class ClaudeCodeAgent:
             box = replace(box, home=self._room.home)
         launch = launch_of(self._program, turn, box, opening)
         async with self._launcher.launch(launch) as child:
+            is_ruled = self._program.ruled and not turn.asks_first
             leave = Leave.ASK if turn.asks_first else self._program.leave
-            exchange = Exchange(child, telling, watch, self._moment, leave)
+            exchange = Exchange(child, telling, watch, self._moment, leave, is_ruled=is_ruled)
             is_going_on = opening.resumed is not None
             end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
         if isinstance(end, TurnDone):

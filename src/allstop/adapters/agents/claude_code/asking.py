@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allstop.adapters.agents.claude_code.messages import ControlRequest
+from msgspec.structs import replace
+
+from allstop.adapters.agents.claude_code import tools
+from allstop.adapters.agents.claude_code.messages import ControlRequest, Permission
 from allstop.adapters.agents.literal import literal_words
-from allstop.core.approvals import Answer, Ask, Option, Question
+from allstop.core.approvals import BOX, Answer, Ask, Option, Question
 from allstop.core.plain import one_line
 
 QUESTION = "AskUserQuestion"
@@ -19,6 +22,31 @@ LABEL_CHARS = 200
 MOST_OPTIONS = 20
 WITHOUT = "Do without it, or say what you need and why."
 ALONE = "Decide for yourself, carefully, and say what you decided."
+
+
+HOOKS = {
+    "PreToolUse": [
+        {"matcher": "Bash", "hookCallbackIds": ["rules"], "timeout": tools.WAIT_MS // 1000}
+    ]
+}
+"""Before each command we are told of it, also of those that it would not ask for."""
+
+
+def shown(wanted: ControlRequest) -> Ask:
+    """What a hook is told of."""
+    given = wanted.request.input
+    used = Permission(tool_name=str(given.get("tool_name")), input=given.get("tool_input") or {})
+    return replace(asked(replace(wanted, request=used)), within=True)
+
+
+def hook_answer(told: Answer) -> Mapping[str, Any]:
+    """What no rule speaks of, it may do or ask for as ever."""
+    if told.by == BOX:
+        return {}
+    decision = "allow" if told.allows else "deny"
+    why = "" if told.allows else " ".join(filter(None, ("Denied.", told.message, WITHOUT)))
+    said = {"permissionDecision": decision, "permissionDecisionReason": why}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
 
 
 def asked(wanted: ControlRequest) -> Ask:

@@ -11,7 +11,14 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from allstop.adapters.agents.claude_code import ends, orders
-from allstop.adapters.agents.claude_code.asking import QUESTION, answer, asked
+from allstop.adapters.agents.claude_code.asking import (
+    HOOKS,
+    QUESTION,
+    answer,
+    asked,
+    hook_answer,
+    shown,
+)
 from allstop.adapters.agents.claude_code.messages import (
     BROKEN,
     Answer,
@@ -21,6 +28,7 @@ from allstop.adapters.agents.claude_code.messages import (
 )
 from allstop.adapters.agents.claude_code.starting import Leave
 from allstop.adapters.agents.claude_code.telling import (
+    HOOK,
     MCP,
     Dropped,
     End,
@@ -55,12 +63,15 @@ class Exchange:
         watch: Watch,
         moment: When,
         leave: Leave,
+        *,
+        is_ruled: bool = False,
     ) -> None:
         self._child = child
         self._telling = telling
         self._watch = watch
         self._moment = moment
         self._leave = leave
+        self._is_ruled = is_ruled
         self.desk = Desk(watch)
         self._lines = Lines()
         self._errors = Tail(16 * 1024)
@@ -93,6 +104,8 @@ class Exchange:
         return end
 
     async def _say_all(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
+        if self._is_ruled:
+            await self._order("initialize", hooks=HOOKS)
         if is_going_on and (told := await self._order("get_usage")) is not None:
             self._telling.before = _so_far(told)
         await self._send(orders.say(prompt, self._prompt))
@@ -150,6 +163,11 @@ class Exchange:
                     group.start_soon(self._use, id_, said)
                 else:
                     await self._reply(orders.permit(id_, {"mcp_response": said}), group)
+            case ControlRequest(request_id=id_, request=request) if request.subtype == HOOK:
+                if self._is_ruled:
+                    group.start_soon(self._show, happening)
+                else:
+                    await self._reply(orders.refuse(id_, f"{HOOK} is not known here"), group)
             case ControlRequest():
                 group.start_soon(self._ask, happening)
             case Dropped(id_):
@@ -182,6 +200,14 @@ class Exchange:
             await self._send(orders.permit(wanted.request_id, answer(wanted, told)))
         self._asks.pop(wanted.request_id, None)
 
+    async def _show(self, wanted: ControlRequest) -> None:
+        """A command, before it thinks of asking: the rules see each."""
+        with anyio.CancelScope() as scope:
+            self._asks[wanted.request_id] = scope
+            told = await self._watch.ask(shown(wanted))
+            await self._send(orders.permit(wanted.request_id, hook_answer(told)))
+        self._asks.pop(wanted.request_id, None)
+
     async def _use(self, id_: str, call: Call) -> None:
         """One of our tools; as with an ask, it may no longer want to know."""
         with anyio.CancelScope() as scope:
@@ -202,12 +228,12 @@ class Exchange:
         async with self._sending:
             await self._child.send(line)
 
-    async def _order(self, subtype: str) -> Answer | None:
+    async def _order(self, subtype: str, **more: object) -> Answer | None:
         """What it answers, if it does within a time."""
         id_ = f"allstop-{next(self._numbers)}"
         self._waiting[id_] = anyio.Event()
         with anyio.move_on_after(ANSWER_WITHIN_S):
-            await self._send(orders.order(id_, subtype))
+            await self._send(orders.order(id_, subtype, more))
             await self._waiting[id_].wait()
         self._waiting.pop(id_)
         return self._answers.pop(id_, None)

@@ -20,8 +20,8 @@ def say(text: str, name: str) -> bytes:
     return _line({"type": "user", "uuid": name, "message": {"role": "user", "content": text}})
 
 
-def order(request_id: str, subtype: str) -> bytes:
-    request = {"subtype": subtype}
+def order(request_id: str, subtype: str, more: Json) -> bytes:
+    request = {"subtype": subtype, **more}
     return _line({"type": "control_request", "request_id": request_id, "request": request})
 
 

@@ -31,6 +31,7 @@ class Program(Struct, frozen=True, kw_only=True):
     model: str | None = None  # None: its own choice
     env: Mapping[str, str] = {}  # wins over what is set here
     leave: Leave = Leave.ASK
+    ruled: bool = False  # there are rules, which want to see every command
 
     def __repr__(self) -> str:
         return f"Program({self.path})"

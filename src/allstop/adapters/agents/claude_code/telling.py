@@ -39,6 +39,7 @@ from allstop.ports import Live
 
 TOOLS_AT_MOST = 1000
 MCP = "mcp_message"
+HOOK = "hook_callback"
 _UNHEARD = ("cancelled", "discarded", "refused")
 _NEEDED = (b'"type":"result"', b'"type":"control_request"')
 
@@ -126,7 +127,7 @@ class Telling:
             case Lifecycle(command_uuid=name, state=state):
                 yield from self._became(name, state)
             case ControlRequest(request_id=id_, request=request):
-                known = request.subtype in ("can_use_tool", MCP)
+                known = request.subtype in ("can_use_tool", MCP, HOOK)
                 yield message if known else Unknown(id_, request.subtype)
             case ControlCancel(request_id=id_):
                 yield Dropped(id_)

@@ -93,7 +93,8 @@ class CodexAgent:
     async def _talk(
         self, server: AppServer, turn: Turn, watch: Watch, group: TaskGroup
     ) -> TurnDone | Failed:
-        conversation = Conversation(server, turn, watch)
+        is_free = self._setup.ruled and self._launcher.isolation.boxed and not turn.asks_first
+        conversation = Conversation(server, turn, watch, is_free=is_free)
         try:
             await server.greet()
             await conversation.open(self._policy(turn))
@@ -145,7 +146,8 @@ class CodexAgent:
         """Our box is the sandbox; where there is none, codex's own must do."""
         boxed = self._launcher.isolation.boxed
         own = "workspace-write" if turn.place else "read-only"
-        asks = Approvals.UNTRUSTED if turn.asks_first else self._setup.approvals
+        asks_first = turn.asks_first or self._setup.ruled
+        asks = Approvals.UNTRUSTED if asks_first else self._setup.approvals
         policy: Params = {
             "approvalPolicy": asks.value,
             "approvalsReviewer": "user",

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from allstop.adapters.agents.codex import messages as told
 from allstop.adapters.agents.codex.asking import answer_to, ask_of
@@ -38,7 +39,10 @@ T = TypeVar("T")
 class Conversation:
     """What is noted is taken in at once; only what takes time to tell waits its turn."""
 
-    def __init__(self, server: AppServer, turn: Turn, watch: Watch) -> None:
+    def __init__(
+        self, server: AppServer, turn: Turn, watch: Watch, *, is_free: bool = False
+    ) -> None:
+        """`is_free`: it asks only so that the rules see what it does."""
         self._review = turn.prompt.review if turn.place is not None else ""
         self.fold = Fold(Guess(self._review) if self._review else None)
         self.desk = Desk(watch)
@@ -53,6 +57,7 @@ class Conversation:
         self._stirred = anyio.Event()
         self._asking: tuple[RequestId, anyio.CancelScope] | None = None
         self._has_begun = False
+        self._is_free = is_free
 
     async def open(self, policy: Params) -> None:
         """Begin it, go on with it, or with a copy of it.
@@ -180,6 +185,8 @@ class Conversation:
         if ask is None:
             await self._server.peer.refuse(asked.id, asked.method)
             return
+        if self._is_free and ask.kind != "question":
+            ask = replace(ask, within=True)
         with self._wanted(asked.id) as scope:
             answer = await self._watch.ask(ask)
         if not scope.cancelled_caught:
