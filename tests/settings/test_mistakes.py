@@ -337,6 +337,19 @@ def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
     assert [each.key for each in loaded.untrusted] == ["sandbox.network"]
 
 
+def test_a_store_on_a_server_is_refused_rather_than_left_aside(world):
+    assert world.user("[store]\nurl = 'postgresql://me@host/x'").problems() == [
+        f'{world.user_file}:2: store.url: there is no store on a server yet ("sqlite", in .allstop/)'
+    ]
+
+
+def test_a_repository_can_not_move_the_store(world):
+    loaded = world.project("store.url = 'postgresql://evil/x'").load()
+
+    assert loaded.settings.store.url == "sqlite"
+    assert [each.key for each in loaded.untrusted] == ["store.url"]
+
+
 def test_all_mistakes_are_told_at_once_file_by_file_from_top_to_bottom(world):
     world.user("[room]\nwindow = 'x'\n")
     world.project("[loop]\nagent = 'a'\nmod = 'semi'\n[agents.b]\n[merge]\nenabled = 'yes'\n")

@@ -29,8 +29,6 @@ WITHHELD = [
     ("", "notify.urls = ['json://evil']", "notify.urls"),
     ("", "notify.private = true", "notify.private"),
     ("", "server.host = '0.0.0.0'", "server.host"),
-    ("", "store.url = 'postgresql://evil/x'", "store.url"),
-    ("store.url = 'postgresql://mine/x'", "store.url = 'sqlite'", "store.url"),
     (YOURS, "agents.x.driver = 'anthropic'", "agents.x.driver"),
     (YOURS, "agents.x.base_url = 'https://evil/v1'", "agents.x.base_url"),
     (YOURS, "agents.x.base_url = 'http://127.0.0.1:1/v1'", "agents.x.base_url"),

@@ -29,6 +29,13 @@ def unavailable(document: Document) -> Iterator[Fault]:
             message="there is no gateway to the models yet, so nothing could hold it",
             hint='"none" or "full"',
         )
+    store = value_at(document, ("store", "url"))
+    if isinstance(store, str) and store != "sqlite":
+        yield Fault(
+            path=("store", "url"),
+            message="there is no store on a server yet",
+            hint='"sqlite", in .allstop/',
+        )
 
 
 def _agents(document: Document) -> Iterator[Fault]:

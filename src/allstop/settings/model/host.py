@@ -136,5 +136,8 @@ class Hooks(Table, frozen=True, kw_only=True):
 
 class Store(Table, frozen=True, kw_only=True):
     url: Annotated[
-        StoreAddress, Meta(description='"sqlite" in .allstop/, or "postgresql://…" for a fleet.')
+        StoreAddress,
+        Meta(
+            description='"sqlite" in .allstop/; "postgresql://…" for a fleet is refused: not yet.'
+        ),
     ] = "sqlite"

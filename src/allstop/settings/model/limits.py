@@ -25,7 +25,8 @@ class ErrorStrategy(StrEnum):
 
 class Retry(Table, frozen=True, kw_only=True):
     error_strategy: Annotated[
-        ErrorStrategy, Meta(description="What happens to a step that fails.")
+        ErrorStrategy,
+        Meta(description="What happens to a step that fails: not yet, nothing reads this."),
     ] = ErrorStrategy.RETRY
     max_retries: Annotated[Quantity, Meta(description="Retries of a failed step.")] = 2
     base_ms: Annotated[Milliseconds, Meta(description="The wait before the first retry.")] = 2_000
@@ -40,11 +41,16 @@ class Retry(Table, frozen=True, kw_only=True):
     max_rate_limit_retries: Annotated[
         Quantity, Meta(description="Retries of a limited agent before the fallback is used.")
     ] = 3
-    step_delay_ms: Annotated[Milliseconds, Meta(description="The wait between two steps.")] = 500
+    step_delay_ms: Annotated[
+        Milliseconds, Meta(description="The wait between two steps: not yet, nothing reads this.")
+    ] = 500
     recover_primary: Annotated[
-        bool, Meta(description="Try the first agent again between steps.")
+        bool,
+        Meta(description="Try the first agent again between steps: not yet, nothing reads this."),
     ] = True
-    auto_commit: Annotated[bool, Meta(description="Commit after each step of a plan.")] = False
+    auto_commit: Annotated[
+        bool, Meta(description="Commit after each step of a plan: not yet, nothing reads this.")
+    ] = False
 
 
 class AtLimit(StrEnum):

@@ -42,13 +42,19 @@ class Loop(Table, frozen=True, kw_only=True):
         LoopMode, Meta(description="autopilot: the loop picks tasks; semi: a person assigns each.")
     ] = LoopMode.AUTOPILOT
     auto_execute: Annotated[
-        bool, Meta(description="Start at once; false queues every start for approval.")
+        bool,
+        Meta(
+            description="Start at once; false queues every start for approval: not yet, nothing reads this."
+        ),
     ] = True
     idle_seconds: Annotated[
         Seconds, Meta(description="Silence of an agent after which its turn has stalled.")
     ] = 600
     compact_at_tokens: Annotated[
-        Count | None, Meta(description="Context size at which a conversation is compacted.")
+        Count | None,
+        Meta(
+            description="Context size at which a conversation is compacted: not yet, nothing reads this."
+        ),
     ] = None
     max_iterations: Annotated[Count, Meta(description="Most turns of one attempt at a task.")] = 50
     timeout_minutes: Annotated[
