@@ -32,7 +32,7 @@ def test_k5_what_is_told_of_a_driver_is_what_it_says(driver):
         (Driver.OPENAI, 1000, "hold exactly"),
         (Driver.OPENAI, None, "may be passed by the turns under way"),
         (Driver.CODEX, 1000, "may be passed by one call of the model for each turn under way"),
-        (Driver.COMMAND, 1000, "may be passed by the turns under way"),
+        (Driver.COMMAND, 1000, "never bind: it doesn't say what it uses"),
     ],
 )
 def test_k5_people_are_told_which_of_the_two_holds(driver, cap, words):

@@ -31,8 +31,9 @@ def test_k5_it_is_said_whether_budgets_hold_exactly(person):
     said = person.try_allstop("run", "add a line").stderr
     day = person.allstop("today")
 
-    words = "Budgets of tokens and cost may be passed by the turns under way."
+    words = "Budgets of tokens and cost never bind for mine: a program doesn't say what it uses."
     assert words in said
+    assert words in person.try_allstop("run", "--budget", "1").stderr
     assert words in day
     assert "turns    1 of 2" in day
 

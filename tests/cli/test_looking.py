@@ -168,7 +168,7 @@ def test_agents_are_listed_and_tried(person):
     person.agent("echo ready")
 
     assert "✓ mine" in person.allstop("agents")
-    assert "token budgets may be passed by the turns under way" in person.allstop("agents")
+    assert "token budgets never bind: it doesn't say what it uses" in person.allstop("agents")
     assert "answered in" in person.allstop("agents", "test", "mine")
     person.agent("exit 7")
     assert "exit code 7" in person.allstop("agents", "test", "mine", code=1)

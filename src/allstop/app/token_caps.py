@@ -14,6 +14,9 @@ LEAST_EXACT_FIRST = (TokenCap.NONE, TokenCap.AFTER, TokenCap.EXACT)
 
 CODERS = frozenset({Driver.CODEX, Driver.CLAUDE_CODE})
 
+SILENT = frozenset({Driver.COMMAND})
+"""Nobody learns what these use: limits on turns and time hold, those on tokens and cost don't."""
+
 
 def token_cap(driver: Driver) -> TokenCap:
     """What its drivers say of themselves; told without loading an SDK."""
@@ -22,13 +25,19 @@ def token_cap(driver: Driver) -> TokenCap:
     return TokenCap.AFTER if driver in CODERS else TokenCap.NONE
 
 
+UNTOLD = "never bind: it doesn't say what it uses"
+
+
 def token_budgets(agent: Agent) -> str:
-    return _words(_cap_of(agent))
+    return UNTOLD if agent.driver in SILENT else _words(_cap_of(agent))
 
 
 def budgets_hold(house: House) -> str:
     """Of all agents that are configured, the least exact says it."""
-    caps = {_cap_of(agent) for agent in house.settings.agents.values()}
+    agents = house.settings.agents
+    if silent := [name for name, agent in agents.items() if agent.driver in SILENT]:
+        return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
+    caps = {_cap_of(agent) for agent in agents.values()}
     return _words(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
 
 

@@ -18,6 +18,7 @@ from allstop.app.cleaning import sweep
 from allstop.app.following import follow_tree
 from allstop.app.speaking import refuse_if_stopped
 from allstop.app.stopping import raise_stop_file
+from allstop.app.token_caps import budgets_hold
 from allstop.cli.board_screen import BoardScreen, make_board_screen
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
@@ -57,7 +58,10 @@ async def work(
     known = known or await boards.read(house)
     await sweep(house, known.state.board)
     known = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
-    for note in (*map(str, house.loaded.untrusted), *equipping.notes(house)):
+    said = [*map(str, house.loaded.untrusted), *equipping.notes(house)]
+    if budget_usd is not None:
+        said.append(f"Budgets of tokens and cost {budgets_hold(house)}.")
+    for note in dict.fromkeys(said):
         click.echo(f"note: {note}", err=True)
     with make_board_screen(as_json=as_json) as screen:
         async with boarding.at_work(house, spec, known, screen.note) as session:
