@@ -20,7 +20,7 @@ from allstop.core.moves import Outcome, Spawn, Wait
 from allstop.core.run import outlook
 from allstop.core.specs import Mode
 from allstop.core.tasks import OVER, STALLED, Status
-from allstop.pilots.board import BoardPilot, agents_of, limited_agents
+from allstop.pilots.board import BoardPilot, limited_agents
 from core import boards_by_chance as by_chance
 from simulation.auditor import rule
 
@@ -102,7 +102,7 @@ def check_start(run, state, event):
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
     ready = by_chance.in_order(board)
     limited = limited_agents(state.pilot, event.at)
-    free = [t for t in ready if not limited or not limited.issuperset(agents_of(spec, t))]
+    free = [t for t in ready if not limited or not limited.issuperset(spec.agents_for(t.agent))]
     wanted = [t for t in free if t.assigned or spec.mode is Mode.AUTOPILOT]
     rule(task == wanted[0], "the best ready task starts", run, task, wanted[0])
 

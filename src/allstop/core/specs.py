@@ -113,3 +113,10 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start no more than so many from now on
     until: datetime | None = None  # start none after this
+
+    def agents_for(self, own: AgentName | None) -> tuple[AgentName, ...]:
+        """Who may work on a task that names this one, in order of preference."""
+        if not own:
+            return self.agents
+        others = self.agents if self.fallbacks is None else self.fallbacks
+        return tuple(dict.fromkeys([own, *others]))

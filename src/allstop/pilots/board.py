@@ -133,7 +133,7 @@ def _best(state: BoardState, now: datetime) -> Task | None:
     if not limited:
         return boards.best(board, assigned=only_assigned)
     ready = itertools.islice(boards.ready(board), LOOKED_AT)
-    free = (task for task in ready if not limited.issuperset(agents_of(spec, task)))
+    free = (task for task in ready if not limited.issuperset(spec.agents_for(task.agent)))
     return next((task for task in free if task.assigned or not only_assigned), None)
 
 
@@ -141,18 +141,10 @@ def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
     """Those that some task waits for at this moment."""
     timed = [ref for ref, until in state.resting.items() if until is not None and now < until]
     tasks = [state.board[state.refs[ref]] for ref in timed]
-    limited = {agent for task in tasks for agent in agents_of(state.spec, task)}
+    limited = {agent for task in tasks for agent in state.spec.agents_for(task.agent)}
     terms = state.spec.terms
     accounts = {terms[agent].account for agent in limited if agent in terms} - {""}
     return limited | {agent for agent, their in terms.items() if their.account in accounts}
-
-
-def agents_of(spec: BoardSpec, task: Task) -> tuple[AgentName, ...]:
-    """Who may work on a task, in order of preference."""
-    if not task.agent:
-        return spec.agents
-    others = spec.agents if spec.fallbacks is None else spec.fallbacks
-    return tuple(dict.fromkeys([task.agent, *others]))
 
 
 def _has_enough(state: BoardState, now: datetime) -> bool:
@@ -179,7 +171,7 @@ def _reason(state: BoardState, now: datetime) -> str:
 
 
 def _start(spec: BoardSpec, task: Task) -> Move:
-    agents = agents_of(spec, task)
+    agents = spec.agents_for(task.agent)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
     terms = replace(spec.terms.get(agents[0], Terms()), account="")
