@@ -58,8 +58,10 @@ def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
     return CodexAgent(setup, name="codex", launcher=launcher, clock=SystemClock())
 
 
-def claude(url: str, launcher: ProcessLauncher, home: Path) -> ClaudeCodeAgent:
-    how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=Leave.ASK)
+def claude(
+    url: str, launcher: ProcessLauncher, home: Path, leave: Leave = Leave.ASK
+) -> ClaudeCodeAgent:
+    how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=leave)
     return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), room=Box(home=str(home)))
 
 

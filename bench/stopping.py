@@ -1,8 +1,9 @@
-"""Q13, Q15: how long it takes until nothing of hostile agents is alive.
+"""Q13, Q15: how long it takes until nothing of hostile agents, or of real ones, is alive.
 
-Each agent starts seven kinds of children that try to live on: plain, deaf to TERM, in a session of
-their own, daemons, daemons without environment, a chain of forks, and two that start each other
-again. Prints figures; asserts nothing.
+Each hostile agent starts seven kinds of children that try to live on: plain, deaf to TERM, in a
+session of their own, daemons, daemons without environment, a chain of forks, and two that start
+each other again. The real ones, codex and Claude Code, are stopped while a command of theirs runs.
+Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -18,30 +19,38 @@ import sys
 import tempfile
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 import anyio
 
+from allstop.adapters.agents.claude_code import Leave
 from allstop.adapters.agents.command import CommandAgent
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.adapters.processes.probe import make_launcher
-from allstop.core.events import MoveEnded
-from allstop.core.moves import Failed
+from allstop.core.events import Halted, MoveEnded
+from allstop.core.ids import HELM
+from allstop.core.moves import Failed, WorkspaceOpen
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Box
+from allstop.ports import Box, Launch
+from allstop.testing.model_server import Call, Protocol, Say, model_server
+
+sys.path.insert(0, str(Path(__file__).parent))
+import coders
 
 HOSTILE = Path(__file__).parents[1] / "tests" / "adapters" / "processes" / "zoo" / "hostile.py"
 KINDS = "plain,ignorer,session,daemonized,scrubbed,chain,guards"
+BEGUN_WITHIN_S = 120  # what has not begun by then never will
 
 
 class Folders:
     """Workspaces without git: this measures stopping."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, at: str = "/work", read: tuple[str, ...] = ()) -> None:
+        self._folder, self._at, self._read = folder, at, read
 
     look_every_s = math.inf
 
@@ -52,11 +61,9 @@ class Folders:
         for name in ("home", "tree"):
             (self._folder / workspace / name).mkdir(parents=True, exist_ok=True)
         at = self._folder / workspace
-        return Box(home=str(at / "home"), workspace=str(at / "tree"))
+        return Box(home=str(at / "home"), workspace=str(at / "tree"), at=self._at, read=self._read)
 
-    async def open(self, workspace, target, label):
-        from allstop.core.moves import WorkspaceOpen
-
+    async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         return WorkspaceOpen(base="none")
 
     async def keep(self, workspace, label):
@@ -74,9 +81,15 @@ def alive(token: str) -> int:
     return found
 
 
+async def until(condition) -> None:
+    with anyio.fail_after(BEGUN_WITHIN_S):
+        while not condition():
+            await anyio.sleep(0.02)
+
+
 async def all_beat(folder: Path, agents: int) -> None:
-    while len(list(folder.glob("*/tree/beat-*"))) < agents * len(KINDS.split(",")):
-        await anyio.sleep(0.02)
+    beats = agents * len(KINDS.split(","))
+    await until(lambda: len(list(folder.glob("*/tree/beat-*"))) >= beats)
 
 
 async def one_round(folder: Path, agents: int) -> tuple[float, int, int]:
@@ -112,6 +125,88 @@ async def one_round(folder: Path, agents: int) -> tuple[float, int, int]:
             )  # the workspace was opened before
     journal.close()
     return took, left, accepted
+
+
+def processes() -> dict[tuple[int, str], int]:
+    """Every living process, by its number and when it began, and its parent."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] not in "ZX":
+                found[int(entry.name), fields[19]] = int(fields[1])
+    return found
+
+
+def below(ancestor: int) -> set[tuple[int, str]]:
+    """Those that descend from this one."""
+    everything, found = processes(), {ancestor}
+    while more := {pid for (pid, _), parent in everything.items() if parent in found} - found:
+        found |= more
+    return {each for each in everything if each[0] in found - {ancestor}}
+
+
+REAL = {"codex": coders.codex, "claude": partial(coders.claude, leave=Leave.ALL)}
+
+
+async def one_real_round(folder: Path, name: str) -> tuple[float, float, int, int, int]:
+    """Milliseconds until the receipt is on disk, and as it says; processes before and after it;
+    receipts.
+    """
+    seconds = f"6{uuid.uuid4().int % 10**9}.25"
+    command = f"tail -f /dev/null & sleep {seconds}"
+
+    def answer(asked):
+        if asked.protocol is Protocol.MESSAGES:
+            arguments = {"command": command, "description": "wait"}
+            return Say(text="begun", calls=(Call(name="Bash", arguments=arguments),))
+        return Say(calls=(Call(name="exec_command", arguments={"cmd": command}),))
+
+    room = folder / "room"
+    room.mkdir(mode=0o700)
+    journal = SqliteJournal(folder / "store", SystemClock())
+    launcher = await make_launcher("on", folder / "live")
+    folders = Folders(folder / "w", "/project", (str(coders.program("claude")),))
+    async with model_server(answer) as server:
+        agent = REAL[name](server.anthropic_url, launcher, room)
+        hands = Hands({"a": agent}, checks=None, workspaces=folders, launcher=launcher)
+        engine = LocalEngine(
+            journal=journal, hands=hands, clock=SystemClock(), pilots=PILOTS, launcher=launcher
+        )
+        others = below(os.getpid())
+        async with engine.serving():
+            spec = {"task": "t", "goal": "Wait.", "agents": ["a"], "target": "main"}
+            await engine.open("r", "task", spec)
+            await until(lambda: alive(f"sleep\0{seconds}"))
+            started = below(os.getpid()) - others
+            began = time.perf_counter()
+            receipt = await engine.allstop(by="bench")
+            took = (time.perf_counter() - began) * 1000
+            left = len(started & processes().keys()) + alive(f"sleep\0{seconds}")
+        await agent.close()
+    journal.close()
+    again = SqliteJournal(folder / "store", SystemClock())
+    receipts = sum(isinstance(r.event, Halted) for r in await again.read(HELM))
+    again.close()
+    return took, receipt.took_ms, len(started), left, receipts
+
+
+def real_rounds(name: str, rounds: int) -> None:
+    results = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(anyio.run(one_real_round, Path(folder), name))
+    took, said, before, after, receipts = zip(*results, strict=True)
+    print(
+        f"Q13 Allstop of the real {name} in mid-command, {rounds} rounds: all ended and the receipt"
+        f" on disk after a median of {statistics.median(took):.0f} ms, most {max(took):.0f} ms (by"
+        f" the receipt {statistics.median(said):.0f} and {max(said):.0f} ms); of"
+        f" {statistics.mean(before):.0f} processes {sum(after)} alive after it,"
+        f" {sum(receipts)} receipts"
+    )
 
 
 def burn() -> None:
@@ -163,8 +258,6 @@ def killed_rounds(rounds: int) -> None:
 async def hostile_child(folder: Path) -> None:
     token = f"bench-{uuid.uuid4().hex}"
     launcher = await make_launcher("on", folder / "live")
-    from allstop.ports import Launch
-
     place = Folders(folder / "w").place("one")
     launch = Launch(
         argv=("/usr/bin/python3", "-c", HOSTILE.read_text(), KINDS, token), box=place, label="x"
@@ -179,14 +272,20 @@ async def hostile_child(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--real-rounds", type=int, default=5)
+    parser.add_argument("--only", choices=["hostile", "real"])
     parser.add_argument("--child")
     arguments = parser.parse_args()
     if arguments.child:
         anyio.run(hostile_child, Path(arguments.child))
         return
-    stop_rounds(agents=8, rounds=arguments.rounds, hogs=0)
-    stop_rounds(agents=64, rounds=max(1, arguments.rounds // 5), hogs=2)
-    killed_rounds(max(1, arguments.rounds // 2))
+    if arguments.only != "real":
+        stop_rounds(agents=8, rounds=arguments.rounds, hogs=0)
+        stop_rounds(agents=64, rounds=max(1, arguments.rounds // 5), hogs=2)
+        killed_rounds(max(1, arguments.rounds // 2))
+    if arguments.only != "hostile":
+        for name in ("codex", "claude"):
+            real_rounds(name, arguments.real_rounds)
 
 
 if __name__ == "__main__":
