@@ -11,7 +11,7 @@ import pytest
 
 from adapters.claude_code import bench as claude
 from adapters.codex import stage as codex
-from allstop.testing.model_server import Protocol, envelope, model_server
+from allstop.testing.model_server import Fault, Protocol, envelope, model_server
 from people import MERGE_AT_ONCE, at_home
 from programs import program
 
@@ -125,17 +125,15 @@ async def test_r1_a_room_where_codex_and_claude_speak(person):
 
 async def test_f2_full_auto_with_real_codex(person):
     """F1, F2, F4, F9: work, a failed turn, more work, codex's own review, then one merge."""
-    turns = []
 
     def answer(asked):
         if "Review all that was changed" in asked.user:
             return "Nothing is missing."
-        goal_on = "The goal is still" in asked.user
-        if not goal_on:
+        begun = 1 + asked.user.count("The goal is still")
+        if begun == 1:
             return work_once(asked, "echo lexer >lexer.txt", "The lexer is there.")
-        if len(turns) == 0:
-            turns.append("failed")
-            return "Fault"
+        if begun == 2:
+            return Fault.CUT  # as often as codex tries within the turn
         if "A review of your work says:\nNothing is missing." in asked.user:
             return DONE
         count = len(codex.outputs(asked))
@@ -149,6 +147,8 @@ async def test_f2_full_auto_with_real_codex(person):
         said = await allstop(person, "auto", "Write a parser", "--agent", "codex")
 
     assert "turn 1: continue" in said
+    assert "✗ network: stream disconnected" in said
+    assert "turn 2: continue, the turn failed (network); it is tried again" in said
     assert "review: Nothing is missing." in said
     assert "ended: done (merged)" in said
     files = person.git("ls-tree", "--name-only", "main").split()
