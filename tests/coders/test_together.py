@@ -11,7 +11,7 @@ import pytest
 
 from adapters.claude_code import bench as claude
 from adapters.codex import stage as codex
-from allstop.testing.model_server import Fault, Protocol, envelope, model_server
+from allstop.testing.model_server import Call, Fault, Protocol, Say, envelope, model_server
 from people import MERGE_AT_ONCE, at_home
 from programs import program
 
@@ -179,6 +179,76 @@ async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
     threads = set(re.findall(r"conversation (\S+)", await allstop(person, "log", "auto1")))
     assert len(threads) == 1, "the same conversation went on"
     assert len(server.requests) > first
+
+
+async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
+    """F1, F2, F4, K2: with the real codex; a person stops the run in mid-turn, and it goes on."""
+    marker = f"5{os.getpid()}.25"
+    plan = [{"step": "lex", "status": "completed"}, {"step": "parse", "status": "in_progress"}]
+    stopped = []
+
+    def answer(asked):
+        if "helping the next LLM" in asked.blocks[-1]:
+            return "a summary"
+        if "a summary" in asked.user:
+            return DONE if stopped else codex.run(f"echo parser >parser.txt; sleep {marker}")
+        steps = (
+            Say(calls=(Call(name="update_plan", arguments={"plan": plan}),)),
+            codex.run("echo lexer >lexer.txt"),
+            Say(text="The lexer is there.", input=250_000),  # its window is full
+        )
+        return steps[len(codex.outputs(asked))]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: alive(marker))
+        stopped.append(await allstop(person, "stop", "auto1"))
+        assert not alive(marker)
+        said, _ = await anyio.to_thread.run_sync(process.communicate)
+        assert process.returncode == 130, said
+        resumed = await allstop(person, "resume", "auto1")
+        log = await allstop(person, "log", "auto1")
+        replayed = await allstop(person, "replay", "auto1")
+
+    assert "plan: [x] lex [>] parse" in said
+    assert "compaction: the conversation was compacted" in said
+    assert "1 process tree put down, 1 turn discarded" in resumed
+    assert "ended: done (merged)" in resumed
+    assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
+    assert "decisions come out the same" in replayed
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+
+
+async def test_f2_full_auto_with_real_claude_code(person):
+    """F1, F4, F9, K9: it says too early that it is done, hears of the gate, and is merged once."""
+
+    def answer(asked):
+        steps = (
+            claude.write(str(person.repository / "lexer.txt")),
+            DONE,
+            claude.write(str(person.repository / "parser.txt")),
+            DONE,
+        )
+        return steps[claude.replies(asked)]
+
+    async with model_server(answer) as server:
+        check = '[[verification.commands]]\nname = "parser"\nrun = "ls parser.txt"\n'
+        person.write("allstop.toml", check)
+        person.commit()
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        said = await allstop(person, "auto", "Write a parser", "--agent", "claude")
+        log = await allstop(person, "log", "auto1")
+        heard = server.requests[-1].user
+
+    assert "the gate disagrees: parser" in said
+    assert "ls parser.txt" in heard
+    assert "ended: done (merged)" in said
+    assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+    assert not (person.home / ".claude").exists()
 
 
 @pytest.mark.parametrize("approvals", ["policy", "never"])
