@@ -1,15 +1,19 @@
 """F5, K10: forms that an agent behind ACP wants filled in, and the modes it can be in."""
 
 import json
+from pathlib import Path
 
 import anyio
 import pytest
 
 from adapters.acp.test_peer import Thinking, methods, taken
-from adapters.claude_code.bench import came_back
+from adapters.claude_code.bench import came_back, write
 from allstop.adapters.agents.acp import Wishes
 from allstop.adapters.agents.acp.eliciting import DECLINED, GIVEN_UP, answer_to, ask_of
+from allstop.adapters.agents.acp.exchange import DECIDES
 from allstop.adapters.agents.acp.messages import Choice, Field, Fields, Form
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.owner import hand_over
 from allstop.core.approvals import NOBODY, Answer, Leave, Option, Question
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agents import Onlooker
@@ -161,3 +165,42 @@ async def test_k10_the_real_agent_takes_its_mode(bench):
 
     assert isinstance(result, TurnDone), result
     assert "Plan mode" in json.dumps(bench.server.requests[0].body)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "wishes", "mode", "notices"),
+    [
+        ("modes", Wishes(), "ask", []),
+        ("modes", Wishes(mode="plan"), "plan", [DECIDES]),  # a person chose it
+        ("ordinary", Wishes(), None, [DECIDES]),
+    ],
+)
+async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
+    bench, scenario, wishes, mode, notices
+):
+    """F5, K18: where it offers one; else its record says once that nobody can be sure."""
+    agent, watch = bench.peer(scenario, wishes=wishes), Onlooker()
+
+    with anyio.fail_after(60):
+        first = await bench.turn(agent, watch, asks_first=True)
+        await bench.turn(agent, watch, asks_first=True, thread=first.thread)
+
+    file = bench.work / "mode"
+    assert (file.read_text() if file.exists() else None) == mode
+    assert [item.text for item in watch.items if item.kind == "notice"] == notices
+
+
+@pytest.mark.parametrize("asks_first", [True, False])
+async def test_f5_its_own_settings_do_not_keep_the_real_agent_from_asking(bench, asks_first):
+    """F5, K18: in its home, where it could write them itself."""
+    settings = Path(bench.place.home) / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"defaultMode": "acceptEdits"}}')
+    hand_over(Path(bench.place.home), this_host())
+    agent, watch = await bench.agent([write(), "done"]), Onlooker(allows=True)
+
+    with anyio.fail_after(60):
+        result = await bench.turn(agent, watch, asks_first=asks_first)
+
+    assert isinstance(result, TurnDone), result
+    assert bool(watch.asks) == asks_first

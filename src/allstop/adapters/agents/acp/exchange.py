@@ -30,6 +30,7 @@ CANCEL_WITHIN_S = 1.0
 QUIET_S = 0.4
 """A history that was not told in time is over when nothing came for so long."""
 DRAIN_WITHIN_S = 20.0
+DECIDES = "this agent decides by itself what it asks for"
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
 
 
@@ -80,7 +81,9 @@ class Exchange:
 
     async def _talk(self, wishes: Wishes) -> told.Ended:
         turn = self._turn
-        open_ = await opened(self._connection, turn.thread, wishes, fork=turn.fork)
+        open_ = await opened(
+            self._connection, turn.thread, wishes, fork=turn.fork, asks_first=turn.asks_first
+        )
         await self._tell(open_)
         if open_.way is Way.LOAD and not self._had_history:
             await self._drain()
@@ -95,6 +98,8 @@ class Exchange:
             await self._watch.saw(Item(kind="notice", text=open_.missed))
         if open_.thread != self._turn.thread:
             await self._watch.opened(open_.thread)
+            if open_.decides:
+                await self._watch.saw(Item(kind="notice", text=DECIDES))
 
     async def _drain(self) -> None:
         """Its history should have come before; some tell it only now, and it is no reply."""

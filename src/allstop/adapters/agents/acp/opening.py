@@ -24,6 +24,10 @@ CLIENT: dict[str, object] = {
 }
 
 
+ASKING = ("ask", "default")
+"""Modes in which an agent asks, by the names that agents have for them, the strictest first."""
+
+
 class Way(StrEnum):
     NEW = "session/new"
     RESUME = "session/resume"  # the history is not told again
@@ -42,9 +46,17 @@ class Open(Struct, frozen=True, kw_only=True):
     thread: str
     way: Way
     missed: str = ""  # why it isn't the conversation that was wanted
+    decides: bool = False  # it was to ask first, and alone knows what it asks for
 
 
-async def opened(connection: Connection, wanted: str | None, wishes: Wishes, *, fork: bool) -> Open:
+async def opened(
+    connection: Connection,
+    wanted: str | None,
+    wishes: Wishes,
+    *,
+    fork: bool,
+    asks_first: bool = False,
+) -> Open:
     """
     Raises:
         RefusedError, GoneError, SilentError: there is none.
@@ -59,9 +71,10 @@ async def opened(connection: Connection, wanted: str | None, wishes: Wishes, *, 
         raise RefusedError("the agent did not say how it calls the conversation")
     if wishes.model is not None:
         await _choose(connection, thread, session, "model", wishes.model)
-    if wishes.mode is not None:
-        await _set_mode(connection, thread, session, wishes.mode)
-    return Open(thread=thread, way=way, missed=missed)
+    mode = _asking(session) if asks_first and wishes.mode is None else wishes.mode
+    if mode is not None:
+        await _set_mode(connection, thread, session, mode)
+    return Open(thread=thread, way=way, missed=missed, decides=asks_first and mode != ASKING[0])
 
 
 async def _session(
@@ -90,6 +103,11 @@ def _way(offers: told.Offers, *, fork: bool) -> Way:
     if offers.session_capabilities.resume is not None:
         return Way.RESUME
     return Way.LOAD if offers.load_session else Way.NEW
+
+
+def _asking(session: told.Opened) -> str | None:
+    known = [each.id for each in session.modes.available_modes] if session.modes else []
+    return next((mode for mode in ASKING if mode in known), None)
 
 
 async def _set_mode(connection: Connection, thread: str, session: told.Opened, mode: str) -> None:
