@@ -93,6 +93,34 @@ def test_the_helm_tells_who_holds_everything_and_since_when():
     assert helm == Helm(hold=Hold.PAUSED, since=NOW + timedelta(seconds=1), by="anna")
 
 
+def after(*commands):
+    return helms.fold([said(command, n) for n, command in enumerate(commands)])
+
+
+@pytest.mark.parametrize(
+    ("commands", "hold"),
+    [
+        ([Pause(), Freeze(), Thaw()], Hold.PAUSED),
+        ([Freeze(), Pause(), Thaw()], Hold.PAUSED),
+        ([Pause(), Freeze(), Freeze(), Thaw()], Hold.PAUSED),
+        ([Pause(), Freeze(), Say(text="hm"), Thaw(), Thaw()], Hold.PAUSED),
+        ([Pause(), Freeze(), Resume()], Hold.NONE),
+        ([Pause(), Freeze(), Resume(), Freeze(), Thaw()], Hold.NONE),
+        ([Pause(), Freeze(), Thaw(), Resume(), Freeze(), Thaw()], Hold.NONE),
+        ([Pause(), Freeze(), Allstop(), Resume(), Freeze(), Thaw()], Hold.NONE),
+    ],
+)
+def test_k1_a_thaw_leaves_the_pause_beneath_the_freeze(commands, hold):
+    assert after(*commands).hold is hold
+
+
+@given(st.lists(COMMANDS, max_size=8))
+def test_k1_what_was_paused_goes_on_after_a_resume_only(commands):
+    helm = after(Pause(), *(each for each in commands if not isinstance(each, Resume)))
+
+    assert helm.hold is not Hold.NONE
+
+
 def test_a_resumed_helm_is_at_ease_and_remembers_the_epoch():
     helm = helms.fold([said(Allstop()), said(Resume(), 9, "anna")])
 

@@ -164,6 +164,13 @@ def test_every_event_reaches_the_pilot(events):
         ([said(Pause())], Helm(), Wait(reason="paused")),
         ([said(Freeze())], Helm(), Wait(reason="frozen")),
         ([said(Freeze()), said(Thaw())], Helm(), TURN),
+        ([said(Pause()), said(Freeze()), said(Thaw())], Helm(), Wait(reason="paused")),
+        ([said(Freeze()), said(Pause()), said(Thaw())], Helm(), Wait(reason="paused")),
+        ([said(Pause()), said(Freeze()), said(Resume())], Helm(), TURN),
+        *(
+            ([said(c) for c in (Pause(), Freeze(), over, Resume(), Freeze(), Thaw())], Helm(), TURN)
+            for over in (Allstop(), Resume(), Thaw())
+        ),
         ([said(Allstop())], Helm(), Wait(reason="stopped")),
         ([said(Allstop()), said(Thaw()), said(Say(text="go on"))], Helm(), Wait(reason="stopped")),
         ([said(Allstop()), said(Resume())], Helm(), TURN),

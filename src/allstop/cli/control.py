@@ -168,7 +168,8 @@ def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
     """Let frozen processes go on. Without RUN, for everything."""
     from allstop.core.commands import Thaw
 
-    _say(context, run_id, Thaw(), "goes on", as_json=as_json)
+    done = "goes on where it was; a pause stays until `allstop resume`"
+    _say(context, run_id, Thaw(), done, as_json=as_json)
 
 
 @click.command()

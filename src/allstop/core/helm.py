@@ -41,10 +41,11 @@ class Helm(Struct, frozen=True, gc=False, kw_only=True):
     asked_at: datetime | None = None  # the latest Allstop
     by: str = ""
     grant: Grant | None = None
+    pauses: bool = False  # beneath the freeze: what a thaw leaves
 
 
-def held(hold: Hold, command: Command) -> Hold:
-    """The hold after a command. Only Resume leaves an Allstop."""
+def held(hold: Hold, command: Command, *, pauses: bool = False) -> Hold:
+    """The hold after a command. Only Resume leaves an Allstop; a thaw leaves a pause."""
     match command:
         case Allstop():
             return Hold.STOPPED
@@ -53,11 +54,18 @@ def held(hold: Hold, command: Command) -> Hold:
         case Freeze() if hold is not Hold.STOPPED:
             return Hold.FROZEN
         case Thaw() if hold is Hold.FROZEN:
-            return Hold.NONE
+            return Hold.PAUSED if pauses else Hold.NONE
         case Pause() if hold is Hold.NONE:
             return Hold.PAUSED
         case _:
             return hold
+
+
+def pauses_beneath(hold: Hold, command: Command, *, pauses: bool) -> bool:
+    """Whether a pause lies beneath the freeze after a command, said before it or during it."""
+    if held(hold, command) is not Hold.FROZEN:
+        return False
+    return pauses or hold is Hold.PAUSED or isinstance(command, Pause)
 
 
 def steer(helm: Helm, event: Event) -> Helm:
@@ -65,7 +73,7 @@ def steer(helm: Helm, event: Event) -> Helm:
         return helm
     if isinstance(event.command, Raise):
         return replace(helm, grant=Grant(limits=event.command.limits, at=event.at))
-    hold = held(helm.hold, event.command)
+    hold = held(helm.hold, event.command, pauses=helm.pauses)
     if isinstance(event.command, Allstop):
         since = helm.since if helm.hold is Hold.STOPPED else event.at
         return Helm(
@@ -76,9 +84,11 @@ def steer(helm: Helm, event: Event) -> Helm:
             by=event.by,
             grant=helm.grant,
         )
+    pauses = pauses_beneath(helm.hold, event.command, pauses=helm.pauses)
     if hold is helm.hold:
-        return helm
-    return replace(helm, hold=hold, since=None if hold is Hold.NONE else event.at, by=event.by)
+        return helm if pauses is helm.pauses else replace(helm, pauses=pauses)
+    since = None if hold is Hold.NONE else event.at
+    return replace(helm, hold=hold, pauses=pauses, since=since, by=event.by)
 
 
 def fold(events: Iterable[Event]) -> Helm:

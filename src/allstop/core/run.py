@@ -28,7 +28,7 @@ from allstop.core.events import (
     ThreadOpened,
     Waited,
 )
-from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, held
+from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, held, pauses_beneath
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
@@ -113,6 +113,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     limits: Limits
     tally: Tally = Tally()
     hold: Hold = RUNNING
+    pauses: bool = False  # beneath the freeze: what a thaw leaves
     stops: int = 0
     aborting: bool = False
     closed: Closed | None = None
@@ -340,15 +341,17 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
         case Raise(limits=limits):
             return replace(state, limits=limits, broke="")
         case Resume():
-            return replace(state, hold=RUNNING, broke="")
+            return replace(state, hold=RUNNING, pauses=False, broke="")
         case Abort():
             return replace(state, aborting=True)
         case Allstop():
-            return replace(state, hold=STOPPED, stops=state.stops + 1)
+            return replace(state, hold=STOPPED, pauses=False, stops=state.stops + 1)
         case Interrupt():
             return replace(state, stops=state.stops + 1)
         case command:
-            return replace(state, hold=held(state.hold, command))
+            pauses = pauses_beneath(state.hold, command, pauses=state.pauses)
+            hold = held(state.hold, command, pauses=state.pauses)
+            return replace(state, hold=hold, pauses=pauses)
 
 
 def _permitted(permit: Permit, by: str) -> Answer:
