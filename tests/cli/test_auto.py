@@ -1,6 +1,8 @@
 """F2, F7: Full Auto from the command line, with a scripted agent and a real repository."""
 
 import json
+import signal
+import sqlite3
 
 import pytest
 
@@ -199,6 +201,27 @@ def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
     log = person.allstop("log", "auto1")
     assert log.count("coder takes a turn") == 1
     assert log.index("user: Use dateutil.") < log.index("its agent was told at once")
+
+
+def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(coder):
+    """Q19, K3: it is said once the store takes it, and the turn goes on until then."""
+    person = coder('[[turn]]\nsteps = [{ hear = true }, { signal = "COMPLETE" }]\n')
+    process = person.start("auto", "Write a parser")
+    wait_for(lambda: "coder takes a turn" in person.allstop("status"), "the first turn")
+    other = sqlite3.connect(person.repository / ".allstop" / "journal.db", isolation_level=None)
+    other.execute("begin immediate")
+
+    process.send_signal(signal.SIGINT)
+    lines = iter(process.stdout.readline, "")
+    assert any("another process keeps the store locked" in line for line in lines)
+    other.execute("rollback")
+    other.close()
+    wait_for(lambda: person.runs() == {"auto1": "pausing"}, "the pause")
+    person.allstop("tell", "auto1", "Use dateutil.")
+
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert person.runs() == {"auto1": "paused"}
 
 
 def test_f5_a_person_at_the_terminal_answers(coder):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -160,19 +160,17 @@ class _Sitting:
             await self._stirred.wait()
 
     async def heed_signals(self) -> None:
-        import anyio
-
+        from allstop.cli.heeding import heed_signals
         from allstop.core.commands import Allstop, Pause
 
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            asked = False
-            async for number in signals:
-                if number == signal.SIGINT and not asked:
-                    asked = True
-                    click.echo("pausing after this turn; Ctrl-C again stops it now", err=True)
-                    await self._engine.command(self._run, Pause(), by="Ctrl-C")
-                else:
-                    await self._engine.command(self._run, Allstop(), by="Ctrl-C twice")
+        async def pause() -> None:
+            await self._engine.command(self._run, Pause(), by="Ctrl-C")
+
+        async def stop(by: str) -> None:
+            await self._engine.command(self._run, Allstop(), by=by)
+
+        pausing = "pausing after this turn; Ctrl-C again stops it now"
+        await heed_signals(pause, stop, partial(click.echo, err=True), pausing=pausing)
 
     async def heed_typing(self) -> None:
         from allstop.app.speaking import typed_reply

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,6 +18,7 @@ from allstop.app.speaking import refuse_if_stopped
 from allstop.app.stopping import raise_stop_file
 from allstop.app.token_caps import budgets_hold
 from allstop.cli.board_screen import BoardScreen, make_board_screen
+from allstop.cli.heeding import heed_signals
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
@@ -33,7 +32,6 @@ from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.views import receipt
-from allstop.engines.insisting import insist
 from allstop.ports import StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
@@ -95,27 +93,19 @@ async def _caught_up(house: House, screen: BoardScreen) -> None:
 
 
 async def _heed_signals(house: House, session: boarding.Session, screen: BoardScreen) -> None:
-    """Once pauses, twice is Allstop; being told to end is a pause that does not wait."""
     engine = session.shop.engine
 
     async def pause() -> None:
-        ask = partial(engine.command, BOARD, Pause(), by="Ctrl-C")
-        await insist(ask, lambda run, trouble: screen.note(f"! {trouble.text}"))
+        await engine.command(BOARD, Pause(), by="Ctrl-C")
 
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with anyio.create_task_group() as group:
-            asked = False
-            async for number in signals:
-                if number == signal.SIGINT and not asked:
-                    asked = True
-                    screen.note("pausing: running agents end their iteration; Ctrl-C again is Allstop")  # fmt: skip
-                    group.start_soon(pause)  # a store that takes nothing now must not hide the next
-                else:
-                    by = "Ctrl-C twice" if number == signal.SIGINT else "SIGTERM"
-                    screen.note("■ ALLSTOP")
-                    raise_stop_file(house, by)
-                    with suppress(StoreFullError, StoreBusyError):  # the file says it too
-                        await engine.allstop(by=by)
+    async def stop(by: str) -> None:
+        screen.note("■ ALLSTOP")
+        raise_stop_file(house, by)
+        with suppress(StoreFullError, StoreBusyError):  # the file says it too
+            await engine.allstop(by=by)
+
+    pausing = "pausing: running agents end their iteration; Ctrl-C again is Allstop"
+    await heed_signals(pause, stop, screen.note, pausing=pausing)
 
 
 # --- the end ----------------------------------------------------------------------------------
