@@ -2,9 +2,11 @@
 
 import json
 import signal
+import socket
 import sys
 
 from allstop.adapters.processes.groups import our_groups
+from control_rooms import ControlRoom
 from people import wait_for
 
 WORKS = "echo more >>b.txt; echo '<promise>COMPLETE</promise>'"
@@ -162,6 +164,22 @@ def test_k17_the_doctor_says_how_memory_is_bounded(person):
 
     how = "held by the kernel" if our_groups() else "looked at every 1 s"
     assert f"✓ memory         4,096 MB for a task's programs together, {how}" in said
+
+
+def test_the_doctor_says_whether_the_control_room_has_its_port(person):
+    """Somebody else's, then free, then this repository's own."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        person.agent(WORKS, settings=f"[server]\nport = {port}\n")
+        said = person.allstop("doctor", "--quick")
+    assert f"○ port           another program listens on 127.0.0.1 port {port}" in said
+    assert "→ the control room needs another: set [server] port" in said
+    assert f"✓ port           127.0.0.1 port {port} is free" in person.allstop("doctor", "--quick")
+
+    room = ControlRoom(person)
+    said = person.allstop("doctor", "--quick")
+    room.close()
+    assert f"the control room of this repository is open at http://{room.host}" in said
 
 
 def test_agents_are_listed_and_tried(person):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -19,7 +20,9 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.bounds import LOOK_EVERY_S
 from allstop.adapters.processes.groups import our_groups
 from allstop.adapters.processes.probe import make_launcher
+from allstop.adapters.sockets import bound
 from allstop.app import coders, coders_acp, coders_claude, crew, models, work
+from allstop.app.announcing import control_room
 from allstop.app.boxes import own_box
 from allstop.app.cleaning import forget
 from allstop.app.gating import checks
@@ -153,6 +156,7 @@ async def examine(house: House) -> list[Finding]:
         _sandbox(house, launcher),
         _memory(house),
         disk,
+        _port(house),
         *_traces(house),
         *_agents(house),
         *(
@@ -238,6 +242,24 @@ def _disk(house: House) -> Finding:
         hint=hint,
         needed=not writable,
     )
+
+
+def _port(house: House) -> Finding:
+    """Only the control room needs it."""
+    room, wishes = control_room(house.folder), house.settings.server
+    if room is not None:
+        found = f"the control room of this repository is open at {room.url}"
+        return Finding(name="port", ok=True, found=found, needed=False)
+    where = f"{wishes.host} port {wishes.port}"
+    try:
+        bound(wishes.host, wishes.port).close()
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        found = f"another program listens on {where}" if taken else f"{where}: {error.strerror}"
+        hint = "the control room needs another: set [server] port, or `allstop up --port 0`"
+        return Finding(name="port", ok=False, found=found, hint=hint, needed=False)
+    found = f"{where} is free" if wishes.port else "any that is free"
+    return Finding(name="port", ok=True, found=f"{found} for the control room", needed=False)
 
 
 def _traces(house: House) -> list[Finding]:

@@ -17,7 +17,10 @@ COMMANDS = {
         "A sample repository, a board and a room of scripted agents; no keys, no network.",
     ),
     "init": ("setup", "Write allstop.toml from what this repository and machine have."),
-    "doctor": ("doctor", "Check git, the sandbox, agents, disk and keys; say how to fix each."),
+    "doctor": (
+        "doctor",
+        "Check git, the sandbox, agents, disk, port and keys; say how to fix each.",
+    ),
     "config": ("setup", "Show every setting, its value and where it comes from."),
     "trust": ("setup", "Accept what this repository's allstop.toml asks of this machine."),
     "add": ("tasks", "Put a task on the board."),

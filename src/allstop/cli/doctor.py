@@ -23,7 +23,7 @@ FOR_TASKS = ("repository", "settings", "agents")
 @json_option
 @click.pass_obj
 def doctor(context: Context, quick: bool, as_json: bool) -> int:
-    """Check git, the sandbox, agents, disk and keys; say how to fix each.
+    """Check git, the sandbox, agents, disk, port and keys; say how to fix each.
 
     The verification commands are run once in the sandbox, on the target branch as it is.
     """

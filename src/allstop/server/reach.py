@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from allstop.adapters.sockets import bound
 from allstop.core.errors import AllstopError
 from allstop.server import door
 from allstop.settings.model.host import Server as Wishes
@@ -62,17 +63,12 @@ def url_of(wishes: Wishes, port: int) -> str:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """The protocol is named because asyncio sends small answers at once only where it is."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-        family, kind, protocol, _, address = found[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = bound(host, port)
     except OSError as error:
         raise _not_listening(host, port, error) from error
     with listener:
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
             listener.listen(2048)
         except OSError as error:
             raise _not_listening(host, port, error) from error
