@@ -194,6 +194,19 @@ def test_agents_are_listed_and_tried(person):
     assert (done.returncode, "there is no agent 'ghost'" in done.stderr) == (2, True)
 
 
+def test_a_program_of_the_repository_is_tried_with_a_task(person):
+    """A trial's box is empty; it is said where the program is there."""
+    person.agent(WORKS)
+    toml = (person.repository / "allstop.toml").read_text()
+    person.write("allstop.toml", toml.replace('"my-agent"', '"./agent.sh"'))
+
+    done = person.try_allstop("agents", "test", "mine")
+
+    assert done.returncode == 2
+    assert "./agent.sh is a file of the repository, and a trial has an empty box" in done.stderr
+    assert "--agent mine" in done.stderr
+
+
 def test_outside_a_repository_it_says_so(person, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()

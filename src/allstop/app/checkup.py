@@ -115,8 +115,13 @@ def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
 
 
 async def try_agent(house: House, name: str, text: str) -> Tried:
-    """One turn in an empty box."""
+    """One turn in an empty box.
+
+    Raises:
+        AllstopError: there is no such agent, its program can't be there, or an Allstop is in force.
+    """
     chosen = crew.known(house, name)
+    _refuse_if_of_repository(name, crew.settings_of(house, chosen))
     await refuse_if_stopped(house)
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     agent = crew.make(house, launcher, chosen)
@@ -132,6 +137,15 @@ async def try_agent(house: House, name: str, text: str) -> Tried:
         await agent.close()
     result = house.secrets.scrubbed_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
+
+
+def _refuse_if_of_repository(name: str, agent: Agent) -> None:
+    program = agent.command[0] if agent.driver is Driver.COMMAND and agent.command else ""
+    if "/" in program and not Path(program).is_absolute():
+        raise AllstopError(
+            f"{program} is a file of the repository, and a trial has an empty box",
+            f'a task has the repository: allstop run "Reply with the one word: ready" --agent {name}',
+        )
 
 
 def _place(house: House, folder: Path) -> Box:
