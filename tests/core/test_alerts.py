@@ -26,6 +26,7 @@ from allstop.core.events import (
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, HELM, MoveId, RunId, child_of
 from allstop.core.moves import (
+    Change,
     Failed,
     FailureKind,
     Item,
@@ -96,6 +97,22 @@ def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, t
 def child_closed(outcome, note="", ref="t1.1"):
     run = child_of(BOARD, ref)
     return ChildClosed(at=AT, ref=ref, run=run, outcome=outcome, tally=Tally(), note=note)
+
+
+def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
+    pilot = PILOTS["task"]
+    spec = {"task": "t1", "goal": "g", "agents": ["a"], "stuck_after": 2}
+    state = runs.begin(pilot, opened("task", spec, title="Task 1", parent=BOARD))
+    told, said = Told(), []
+    for head in ("", "", "", "work", "work", "work"):
+        change = Change(head=head, commits=1, files=1) if head else None
+        for event in (turn(), ended(TurnDone(text="hm", usage=Usage(output=1), change=change))):
+            state = runs.evolve(pilot, state, event)
+            told, alerts = look(told, event, Scene(T1, state, pilot))
+            said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
+
+    words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
+    assert said == [(0, Level.INFO, *words), (1, Level.INFO, *words)]
 
 
 def test_p11_the_whole_alert_of_a_failed_task():

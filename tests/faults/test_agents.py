@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive
+from people import MERGE_AT_ONCE, alive, wait_for
 
 DONE = "\necho '<promise>COMPLETE</promise>'\n"
 LOOP = "[loop]\nmax_iterations = 3\n"
@@ -99,8 +99,38 @@ def test_b9_a_stuck_agent_is_told_of_and_goes_on(person, meets):
     """B9: a warning only."""
     done = meets("echo thinking", settings="[loop]\nmax_iterations = 3\nstuck_threshold = 2\n")
 
+    warning = "⚠ warning: no commit for 2 iterations; it goes on"
     assert done.returncode == 4
     assert done.stdout.count("takes a turn") == 3
+    assert done.stdout.count(warning) == 1
+    assert person.allstop("log", "T1").count(warning) == 1
+    assert person.json("show", "T1")["warning"] == ""  # it is over
+
+
+def test_b9_whoever_looks_at_a_stuck_task_sees_the_warning(person):
+    """B9: also in what programs read."""
+    person.agent(
+        "[ ! -e .git/seen ] || sleep 60; touch .git/seen", settings="[loop]\nstuck_threshold = 1\n"
+    )
+    process = person.start("run", "do it")
+    wait_for(lambda: person.tasks() and person.json("show", "T1")["warning"], "a warning")
+
+    said, run = person.allstop("show", "T1"), person.json("status")["runs"][0]
+    process.kill()
+    process.wait(20)
+
+    assert "warning      ⚠ no commit for 1 iteration\n" in said
+    assert (run["kind"], run["warning"]) == ("task", "no commit for 1 iteration")
+
+
+def test_b9_a_commit_ends_the_warning_and_another_rest_brings_it_back(person, meets):
+    """B9: once each time that it comes to that."""
+    meets(
+        'echo x >>.git/turns; [ "$(wc -l <.git/turns)" -ne 3 ] || echo work >work',
+        settings="[loop]\nmax_iterations = 6\nstuck_threshold = 2\n",
+    )
+
+    assert person.allstop("log", "T1").count("⚠ warning: no commit for 2 iterations") == 2
 
 
 def test_b8_complete_without_any_change_is_not_done(person, meets):

@@ -599,6 +599,8 @@ export interface components {
             outcome: string | null;
             /** @default false */
             driven: boolean;
+            /** @default  */
+            warning: string;
         };
         /**
          * Tally

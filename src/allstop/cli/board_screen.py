@@ -33,8 +33,10 @@ from allstop.core.plain import counted, one_line, plain
 from allstop.core.replies import Signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
+from allstop.core.task_views import Stillness
 from allstop.core.tasks import Status
 from allstop.core.views import Line, describe, lines, outcome_of, why
+from allstop.pilots import PILOTS
 from allstop.ports import Clock, Live, Record
 
 if TYPE_CHECKING:
@@ -133,6 +135,7 @@ class PlainBoardScreen:
 
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
+        self._attempts: dict[RunId, Stillness] = {}
 
     def __enter__(self) -> BoardScreen:
         return self
@@ -148,6 +151,10 @@ class PlainBoardScreen:
     def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
         """What was written before is not shown again."""
         self.seqs = dict(session.seqs)
+        for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
+            child = session.child(run)
+            if child is not None and isinstance(child.pilot, TaskState):
+                self._attempts[run] = Stillness(PILOTS["task"], child.pilot)
 
     def records(self, batch: Sequence[Record]) -> None:
         for record in batch:
@@ -167,8 +174,17 @@ class PlainBoardScreen:
             self.note(line)
 
     def _print(self, record: Record) -> None:
-        for line in told(record):
+        for line in [*told(record), *self._warnings(record)]:
             click.echo(prefixed(record.run, line))
+
+    def _warnings(self, record: Record) -> list[Line]:
+        event, run = record.event, record.run
+        if isinstance(event, Opened) and event.kind == "task":
+            self._attempts[run] = Stillness(PILOTS["task"])
+        found = self._attempts[run].take(event) if run in self._attempts else []
+        if isinstance(event, Closed):
+            self._attempts.pop(run, None)
+        return found
 
 
 class JsonBoardScreen(PlainBoardScreen):
@@ -347,7 +363,7 @@ def _how_far(child: RunState[Any]) -> str:
     pilot = child.pilot
     if not isinstance(pilot, TaskState):
         return ""
-    stuck = f" ⚠ no commit for {pilot.still} iterations" if pilot.is_stuck else ""
+    stuck = f" ⚠ {pilot.warning}" if pilot.warning else ""
     progress = f" {one_line(pilot.progress, 30)}" if pilot.progress else ""
     is_next = child.open_move is not None and isinstance(child.open_move.move, TakeTurn)
     return f"#{pilot.iteration + is_next}{progress}{stuck}  "

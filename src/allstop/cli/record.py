@@ -56,7 +56,29 @@ async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> N
 
 
 def _printer(run_id: RunId, kind: str) -> Callable[[Iterable[Record]], None] | None:
-    return _auto_printer() if kind == "auto" else _room_printer(run_id)
+    match kind:
+        case "auto":
+            return _auto_printer()
+        case "task":
+            return _task_printer()
+        case _:
+            return _room_printer(run_id)
+
+
+def _task_printer() -> Callable[[Iterable[Record]], None]:
+    """Of an attempt: also that it goes on without a commit."""
+    from allstop.core.task_views import Stillness
+    from allstop.core.views import lines
+    from allstop.pilots import PILOTS
+
+    stillness = Stillness(PILOTS["task"])
+
+    def show(records: Iterable[Record]) -> None:
+        for record in records:
+            for line in [*lines(record.event), *stillness.take(record.event)]:
+                click.echo(as_text(line))
+
+    return show
 
 
 def _auto_printer() -> Callable[[Iterable[Record]], None]:

@@ -176,8 +176,10 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     with context.house() as house:
         task = look(lambda: _view(house, task_id))
         gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
+        warning = look(lambda: _warning(house, task)) if task.run else ""
     if as_json:
-        print_json({**msgspec.to_builtins(task), "verification": gate.error})
+        more = {"verification": gate.error, "warning": warning}
+        print_json({**msgspec.to_builtins(task), **more})
         return
     click.echo(_line(task))
     if task.body:
@@ -191,8 +193,19 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         how = attempt.outcome.value if attempt.outcome else "at work"
         turns = counted(attempt.tally.turns, "turn")
         click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
+    if warning:
+        click.echo(f"warning      ⚠ {warning}")
     for line in work:
         click.echo(line)
+
+
+async def _warning(house: House, task: TaskView) -> str:
+    from allstop.app.looking import record_of
+    from allstop.core import run as runs
+    from allstop.core.views import warning_of
+
+    recorded = await record_of(house, str(task.run))
+    return warning_of(runs.fold(recorded.pilot, recorded.events))
 
 
 async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:

@@ -35,7 +35,7 @@ from allstop.core.run import AT_EASE, Pilot, RunState
 from allstop.core.talk import Ending, TalkMode
 from allstop.core.talking import RoomState, Summary, closing
 from allstop.core.tasks import OVER, Status, Task
-from allstop.core.views import receipt
+from allstop.core.views import receipt, warning_of
 
 LONGEST = 500
 """Characters of an alert's text: it is shown in a corner of a screen."""
@@ -68,6 +68,7 @@ class Topic(StrEnum):
     BUDGET = "budget"
     LIMITED = "limited"
     REST = "rest"
+    STUCK = "stuck"
 
 
 class Grant(Struct, frozen=True):
@@ -98,7 +99,7 @@ class Scene(NamedTuple):
 
 def look(told: Told, event: Event, scene: Scene) -> tuple[Told, list[Alert]]:
     """The alerts that an event calls for, and what has been told after it."""
-    told = _granted(_forget(told, event, scene.run), event, scene)
+    told = _granted(_forget(told, event, scene), event, scene)
     alerts = _of_event(event, scene)
     for topic, alert in _of_standing(event, scene, told.grants.get(scene.run)):
         if (scene.run, topic) not in told.topics:
@@ -111,10 +112,13 @@ def look(told: Told, event: Event, scene: Scene) -> tuple[Told, list[Alert]]:
     return told, alerts
 
 
-def _forget(told: Told, event: Event, run: RunId) -> Told:
+def _forget(told: Told, event: Event, scene: Scene) -> Told:
+    run = scene.run
     match event:
-        case MoveEnded(result=TurnDone()):
-            past = {(run, Topic.LIMITED)}
+        case MoveEnded(result=result):
+            past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
+            if scene.state is None or not warning_of(scene.state):
+                past.add((run, Topic.STUCK))
         case MoveStarted():
             past = {(run, Topic.REST)}
         case Commanded(command=Raise()):
@@ -247,6 +251,7 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
         Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
         Topic.LIMITED: _limited(event, scene),
         Topic.REST: _rest(event, scene.state, scene),
+        Topic.STUCK: _stuck(event, scene.state, scene.run),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 
@@ -277,6 +282,15 @@ def _limited(event: Event, scene: Scene) -> Alert | None:
     text = f"It goes on by itself at {move.until:%H:%M} UTC."
     title = f"{label_of(scene.run)}: every agent is at its limit"
     return _alert(Level.INFO, title, text, event, scene.run)
+
+
+def _stuck(event: Event, state: RunState[Any], run: RunId) -> Alert | None:
+    """It may be thinking, so it goes on."""
+    warning = warning_of(state)
+    if not warning:
+        return None
+    title = f"{label_of(run)}: {warning}"
+    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, run)
 
 
 def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:

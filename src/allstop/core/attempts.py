@@ -12,6 +12,7 @@ from allstop.core import brakes
 from allstop.core.events import MoveEnded
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, Failed, FailureKind, Finding, Gate, Outcome
+from allstop.core.plain import counted
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.roster import Roster
 from allstop.core.specs import TaskSpec
@@ -52,6 +53,10 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     def is_stuck(self) -> bool:
         """It may be thinking; a person should know."""
         return 0 < self.spec.stuck_after <= self.still
+
+    @property
+    def warning(self) -> str:
+        return f"no commit for {counted(self.still, 'iteration')}" if self.is_stuck else ""
 
     @property
     def held_to(self) -> Gate | TaskSpec:

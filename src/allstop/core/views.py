@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from allstop.core import run as runs
+from allstop.core.attempts import TaskState
 from allstop.core.brakes import Tally
 from allstop.core.commands import (
     AddTasks,
@@ -98,6 +99,7 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     parent: RunId | None = None
     outcome: str | None = None
     driven: bool = False  # some process drives it now
+    warning: str = ""  # what a person should know of it although it goes on
 
 
 def view(
@@ -123,7 +125,14 @@ def view(
         parent=state.opened.parent,
         outcome=state.closed.outcome.value if state.closed else None,
         driven=driven,
+        warning=warning_of(state),
     )
+
+
+def warning_of(state: RunState[Any]) -> str:
+    attempt = state.pilot
+    is_open = state.closed is None and isinstance(attempt, TaskState)
+    return attempt.warning if is_open else ""
 
 
 def _standing(
