@@ -29,6 +29,9 @@ steps = [
 ]
 """
 SETTINGS = """
+[loop]
+stuck_threshold = 1
+
 [[verification.commands]]
 name = "Unit tests"
 run = "sh check.sh"
@@ -71,6 +74,16 @@ def test_u2_why_a_check_failed_is_on_the_tasks_page(scene, visit):
     expect(gate.get_by_role("region", name="Output of Unit tests")).to_contain_text(
         "E  assert 1 == 2"
     )
+
+
+def test_b9_a_task_that_commits_nothing_is_marked_on_its_page_and_its_card(scene, visit):
+    page = visit().page(f"task/{scene.id_of('Index the store')}")
+    expect(page.get_by_text("⚠ no commit for 1 iteration")).to_be_visible()
+
+    page.get_by_role("link", name="Board", exact=True).last.click()
+
+    card = page.get_by_role("link", name=re.compile("Index the store"))
+    expect(card.get_by_role("img", name="no commit for 1 iteration")).to_be_visible()
 
 
 def test_u2_what_a_task_asks_is_answered_on_its_own_page(scene, visit):
