@@ -2,7 +2,7 @@
 
 import pytest
 
-from people import alive, wait_for
+from people import MERGE_AT_ONCE, alive, wait_for
 
 WORKS = """
 cat >/dev/null
@@ -127,6 +127,39 @@ def test_b18_unmerged_work_is_thrown_away_and_kept_by_a_ref(person):
     )
     person.allstop("run", "T1")
     assert not (person.repository / "half.txt").exists()
+
+
+def test_b18_where_merging_is_off_the_branch_of_a_done_task_is_reset(person):
+    """B18: a backup ref keeps the work; a branch that somebody works on is left alone."""
+    person.agent(WORKS, settings=MERGE_AT_ONCE + "[merge]\nenabled = false\n")
+    person.commit()
+    person.allstop("run", "do it")
+    work = person.git("rev-parse", "allstop/T1")
+    person.git("checkout", "-q", "allstop/T1")
+    refused = person.refuses("rollback", "T1")
+    person.git("checkout", "-q", "main")
+    assert person.tasks() == {"T1": "done"}
+
+    said = person.allstop("rollback", "T1")
+
+    assert "allstop/T1 is checked out in " in refused
+    assert person.git("rev-parse", said.split("kept as ")[1].strip().rstrip(".")) == work
+    assert person.git("rev-parse", "allstop/T1") == person.git("rev-parse", "main")
+    assert (person.task("T1")["status"], person.task("T1")["held"]) == ("pending", True)
+    person.allstop("run", "T1")
+    assert person.git("show", "allstop/T1:b.txt") == "more\nagain"
+
+
+def test_b18_a_branch_with_commits_of_a_person_is_not_reset(person):
+    person.agent(WORKS, settings=MERGE_AT_ONCE + "[merge]\nenabled = false\n")
+    person.commit()
+    person.allstop("run", "do it")
+    theirs = person.git("commit-tree", "-p", "allstop/T1", "-m", "mine", "allstop/T1^{tree}")
+    person.git("update-ref", "refs/heads/allstop/T1", theirs)
+
+    assert "allstop/T1 has other commits" in person.refuses("rollback", "T1")
+
+    assert (person.tasks(), person.git("rev-parse", "allstop/T1")) == ({"T1": "done"}, theirs)
 
 
 def test_b18_what_cannot_be_rolled_back_says_why(person):

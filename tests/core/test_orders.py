@@ -19,9 +19,10 @@ from allstop.core.commands import (
     RollBack,
     Skip,
 )
+from allstop.core.moves import Outcome
 from allstop.core.needing import path_between
 from allstop.core.orders import Refusal, carried_out, in_order, refusal
-from allstop.core.tasks import Changes, NewTask, Status
+from allstop.core.tasks import Attempt, Changes, NewTask, Status
 from core import boards_by_chance as by_chance
 from histories import NOW
 
@@ -288,7 +289,7 @@ def test_b1_an_edit_keeps_a_title_and_knows_its_needs():
     assert refusal(board, edit(needs=())) is None
 
 
-def test_b18_what_is_done_but_was_never_merged_can_not_be_rolled_back():
+def test_b18_what_is_done_without_any_work_can_not_be_rolled_back():
     assert refusal(board_with(Status.DONE), RollBack(task="a")) == Refusal(
         "a is done: it can't be rolled back"
     )
@@ -383,6 +384,14 @@ def test_b18_rolling_back_what_is_merged_waits_its_turn_in_the_queue():
 
     assert (board["a"].status, board["a"].merged) == (Status.MERGING, "m1")
     assert list(board.merges) == [(1, "a")]
+
+
+def test_b18_where_merging_is_off_what_is_done_is_pending_again_and_held():
+    attempts = (Attempt(run="board/a.1", began_at=NOW, outcome=Outcome.DONE),)
+    board = told(board_with(Status.DONE, attempts=attempts), RollBack(task="a"))
+
+    assert (board["a"].status, board["a"].held) == (Status.PENDING, True)
+    assert not board.merges
 
 
 def test_b18_rolling_back_what_is_not_merged_waits_for_a_person_to_start_it():

@@ -14,7 +14,7 @@ from allstop.app import board, work
 from allstop.core.board import Board
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD
-from allstop.core.tasks import OVER, Status
+from allstop.core.tasks import OVER, Status, Task, branch_of
 from allstop.ports import HeldError, Launcher
 
 if TYPE_CHECKING:
@@ -61,10 +61,27 @@ async def remove(house: House, names: list[str], *, force: bool) -> list[Removal
         return [await cleaning.remove(name, LABEL, force=force) for name in names]
 
 
-async def throw_away(house: House, task_id: str) -> str:
-    """The work of a held task, which nobody starts meanwhile; the ref that keeps it."""
+async def to_roll_back(house: House, task_id: str) -> Task:
+    """
+    Raises:
+        AllstopError: there is no such task, or a person works on the branch it was brought to.
+    """
+    task = await board.find(house, task_id)
+    if not task.merged:
+        async with _cleaning(house, alone=False) as cleaning:
+            await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
+    return task
+
+
+async def take_back(house: House, task_id: str) -> str:
+    """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
+    return await throw_away(house, task_id, branch_of(task_id))
+
+
+async def throw_away(house: House, task_id: str, branch: str = "") -> str:
+    """The work of a task that nobody starts meanwhile; the ref that keeps it."""
     async with _cleaning(house, alone=False) as cleaning:
-        return await cleaning.reset(task_id, LABEL)
+        return await cleaning.reset(task_id, LABEL, branch)
 
 
 async def forget(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.app import board as boards
 from allstop.app import rooms
-from allstop.app.cleaning import throw_away
+from allstop.app.cleaning import take_back, to_roll_back
 from allstop.app.crew import chosen
 from allstop.app.raising import Limit, is_run, raise_run
 from allstop.app.remarking import Comment, comment
@@ -20,8 +20,9 @@ from allstop.app.stopping_run import stop_run
 from allstop.core import commands as say
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD, AgentName, RunId
+from allstop.core.orders import is_merged
 from allstop.core.specs import Mode
-from allstop.core.tasks import Changes, NewTask, Status
+from allstop.core.tasks import Changes, NewTask
 
 if TYPE_CHECKING:
     from allstop.app.station import Station
@@ -378,12 +379,12 @@ async def _add(station: Station, deed: AddTask) -> Done:
 
 async def _roll_back(station: Station, task_id: str) -> Done:
     """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
-    task = await boards.find(station.house, task_id)
+    task = await to_roll_back(station.house, task_id)
     await boards.tell(station.house, lambda state: [say.RollBack(task=task_id)])
-    if task.status is Status.DONE:
+    if is_merged(task):
         await station.board_at_hand()
         return Done(run=task_id, note="it is being reverted")
-    note = _kept_as(await throw_away(station.house, task_id))
+    note = _kept_as(await take_back(station.house, task_id))
     return Done(run=task_id, driven=station.drives(BOARD), note=note)
 
 

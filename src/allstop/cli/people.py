@@ -189,14 +189,15 @@ def rollback(context: Context, task_id: str, as_json: bool) -> int:
 
 async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
     from allstop.app.board import find
-    from allstop.app.cleaning import throw_away
+    from allstop.app.cleaning import take_back, to_roll_back
     from allstop.cli.output import FAILED, WAITS
     from allstop.core.commands import RollBack
+    from allstop.core.orders import is_merged
     from allstop.core.tasks import Status
 
-    task = await find(house, task_id)
+    task = await to_roll_back(house, task_id)
     command = RollBack(task=task_id)
-    if task.status is Status.DONE:
+    if is_merged(task):
         done = "the process that drives the board reverts it"
         code = await _drive(house, [command], done, as_json=as_json)
         task = await find(house, task_id)
@@ -205,7 +206,7 @@ async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
     driven = await _tell(house, command)
-    kept = await throw_away(house, task_id)
+    kept = await take_back(house, task_id)
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
     else:

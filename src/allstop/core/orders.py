@@ -106,7 +106,8 @@ def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
             is_there = task.status is Status.REVIEW
             return _unless(task, is_there, "reviewed", "only verified work waits for review")
         case RollBack():
-            can = bool(task.merged) if task.status is Status.DONE else not _at_work(task)
+            has_work = bool(task.merged or task.attempts) or task.status is not Status.DONE
+            can = has_work and not _at_work(task)
             return _unless(task, can, "rolled back", _instead(task))
         case Pin():
             return _unless(task, task.status not in OVER, "pinned")
@@ -247,7 +248,7 @@ def carried_out(  # noqa: C901 - one case for each
             return _set(board, task, Status.CANCELLED, at)
         case Reject():
             return _set(board, task, Status.CANCELLED, at, note="rejected")
-        case RollBack() if task.status is Status.DONE:
+        case RollBack() if is_merged(task):
             return boards.queue_merge(board, task, at)  # what is merged already is taken out
         case RollBack():
             return rolled_back(board, task, at)
@@ -264,6 +265,11 @@ def _reviews(task: Task, command: Retry | Redo, at: datetime) -> tuple[Review, .
     if not command.remarks:
         return task.reviews
     return (*task.reviews, Review(at=at, text=command.text, remarks=command.remarks))
+
+
+def is_merged(task: Task) -> bool:
+    """Where merging is off, done is not merged."""
+    return task.status is Status.DONE and bool(task.merged)
 
 
 def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:

@@ -120,3 +120,8 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         for attempt in self.attempts:
             total = total.plus(attempt.tally)
         return total
+
+
+def branch_of(task: str) -> str:
+    """Where its work is brought to if nobody merges it."""
+    return f"allstop/{task}"

@@ -29,7 +29,7 @@ from allstop.core.moves import Move, Outcome, Spawn, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import Brief
 from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
-from allstop.core.tasks import Attempt, Status, Task
+from allstop.core.tasks import Attempt, Status, Task, branch_of
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
 
@@ -181,7 +181,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         goal=f"{task.title}\n\n{task.body}".strip(),
         agents=agents,
         target=spec.target,
-        branch="" if spec.merge else f"allstop/{task.id}",
+        branch="" if spec.merge else branch_of(task.id),
         checks=spec.gate.checks,
         keep_going=spec.gate.keep_going,
         protected=spec.gate.protected,

@@ -28,6 +28,7 @@ from allstop.adapters.git.repository import Repository
 from allstop.adapters.git.scripts import LOOK
 from allstop.adapters.git.trees import Tree
 from allstop.adapters.git.workspaces import GitWorkspaces
+from allstop.core.errors import AllstopError
 from allstop.core.moves import Failed
 from allstop.ports import Launcher
 
@@ -112,8 +113,12 @@ class Cleaning:
         folders = {ref.split("/", 3)[3] for ref in refs} | _folders(self._folder)
         return tuple([await self._look(folder, label) for folder in sorted(folders)])
 
-    async def remove(self, workspace: str, label: str, *, force: bool = False) -> Removal:
+    async def remove(
+        self, workspace: str, label: str, *, force: bool = False, branch: str = ""
+    ) -> Removal:
         """Remove it where nothing is lost; with `force` too, and its commits are kept by a ref.
+
+        `branch` is where its work was brought to, and is set back to where that began.
 
         Raises:
             GitError: the repository can't be written.
@@ -123,19 +128,33 @@ class Cleaning:
             return Removal(name=workspace, removed=False, reason=found.why_not)
         tree = Tree(self._folder / folder_name(workspace))
         lost = await self._bring_home(workspace, label) if found.state is State.WHOLE else ""
-        backup = await self._let_go(workspace, found.target)
+        backup = await self._let_go(workspace, found.target, branch)
         await anyio.to_thread.run_sync(tree.remove)
         return Removal(
             name=workspace, removed=True, reason=lost, backup=backup, freed_bytes=found.size_bytes
         )
 
-    async def reset(self, workspace: str, label: str) -> str:
+    async def reset(self, workspace: str, label: str, branch: str = "") -> str:
         """Throw work away that isn't merged; the ref that keeps it, "" where there was none.
 
         Raises:
             GitError: the repository can't be written.
         """
-        return (await self.remove(workspace, label, force=True)).backup
+        return (await self.remove(workspace, label, force=True, branch=branch)).backup
+
+    async def refuse_if_in_use(self, workspace: str, branch: str) -> None:
+        """
+        Raises:
+            AllstopError: a person works on the branch that its work was brought to.
+        """
+        ref, tip = branch_ref(branch), await self._repository.commit(tip_ref(workspace))
+        there = await self._repository.branch(branch)
+        if ref is None or tip is None or there is None:
+            return
+        if path := await self._repository.git("for-each-ref", "--format=%(worktreepath)", ref):
+            raise AllstopError(f"{branch} is checked out in {path}", "switch to another one first")
+        if not await self._repository.is_ancestor(there, tip):
+            raise AllstopError(f"{branch} has other commits", "rename it first")
 
     async def drop_refs(self, workspace: str) -> None:
         """For work that is merged: let go of what was kept for it."""
@@ -213,7 +232,7 @@ class Cleaning:
         kept = await self._workspaces.keep(workspace, label)
         return f"not all could be kept: {kept.message}" if isinstance(kept, Failed) else ""
 
-    async def _let_go(self, workspace: str, target: str) -> str:
+    async def _let_go(self, workspace: str, target: str, branch: str) -> str:
         """Drop its refs, once others keep the commits that would be lost; those others."""
         refs = await self._refs_of(workspace, target)
         backups: list[str] = []
@@ -221,8 +240,18 @@ class Cleaning:
             if await self._are_unmerged([commit], workspace, target):
                 backups.append(await self._next_backup(workspace, commit))
                 await self._repository.set_refs(f"update {backups[-1]} {commit}")
-        await self._repository.set_refs(*_deletions(refs))
+        await self._repository.set_refs(*_deletions(refs), *await self._set_back(workspace, branch))
         return " and ".join(dict.fromkeys(backups))
+
+    async def _set_back(self, workspace: str, branch: str) -> list[str]:
+        """What was kept is no longer on the branch; one with other commits is a person's."""
+        there = await self._repository.branch(branch)
+        base = await self._repository.commit(base_ref(workspace))
+        tip = await self._repository.commit(tip_ref(workspace))
+        if there is None or base is None or tip is None or there == base:
+            return []
+        is_ours = await self._repository.is_ancestor(there, tip)
+        return [f"update refs/heads/{branch} {base} {there}"] if is_ours else []
 
     async def _next_backup(self, workspace: str, commit: str) -> str:
         """The one that keeps this commit already, or a new one."""
