@@ -14,6 +14,7 @@ from allstop.core.commands import (
     RollBack,
     Skip,
 )
+from allstop.core.inbox import what_helps
 from allstop.core.moves import Outcome
 from allstop.core.specs import MergeSpec, ReviewMode
 from allstop.core.tasks import NewTask, Status
@@ -195,6 +196,21 @@ def test_b17_a_merge_that_did_not_work_is_for_the_person_and_the_next_one_goes_o
 
     assert board.ends("a.merge1", outcome, "git: no") == ["b.merge2"]
     assert (board.task("a").status, board.task("a").note) == (Status.WAITING, "git: no")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ABORTED])
+def test_b17_a_merge_that_did_not_work_is_tried_again_without_the_agent(outcome):
+    board = BoardFlight()
+    board.add("a")
+    board.ends("a.1", tree="tree a")
+    board.ends("a.merge1", outcome, "git: no")
+    assert what_helps(board.task("a")) == "allstop approve a"
+
+    assert board.tell(Approve(task="a")) == ["a.merge2"]
+
+    assert merge_spec(board, "a.merge2").verified == "tree a"
+    board.ends("a.merge2", commit="m1")
+    assert (board.task("a").status, board.task("a").merged) == (Status.DONE, "m1")
 
 
 def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():

@@ -44,7 +44,10 @@ async def _tell(house: House, *commands: Command) -> bool:
 @json_option
 @click.pass_obj
 def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
-    """Merge work that waits for review; here and now, unless the board is at work."""
+    """Merge work that waits for review; here and now, unless the board is at work.
+
+    What could not be merged is tried again, as it is: `allstop retry` has the agent work on it.
+    """
     from allstop.core.commands import Approve
 
     commands = [Approve(task=task) for task in task_ids]

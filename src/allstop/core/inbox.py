@@ -171,7 +171,7 @@ def needs_person(task: Task) -> bool:
 
 def what_helps(task: Task) -> str:
     """What a person can do for a task that can't go on without one."""
-    if task.status is Status.REVIEW:
+    if task.status is Status.REVIEW or task.lacks_merge:
         return f"allstop approve {task.id}"
     if task.status is Status.MERGING:
         return "allstop run"  # once the changes that are in the way are committed

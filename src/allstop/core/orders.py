@@ -103,7 +103,8 @@ def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
             free = task.status is not Status.DONE and not _at_work(task)
             return _unless(task, free, "removed", _instead(task))
         case Approve() | Redo() | Reject():
-            is_there = task.status is Status.REVIEW
+            can_merge = isinstance(command, Approve) and task.lacks_merge
+            is_there = task.status is Status.REVIEW or can_merge
             return _unless(task, is_there, "reviewed", "only verified work waits for review")
         case RollBack():
             has_work = bool(task.merged or task.attempts) or task.status is not Status.DONE

@@ -115,6 +115,11 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.status is Status.WAITING and bool(self.open)
 
     @property
+    def lacks_merge(self) -> bool:
+        """Whether its work is verified and approved, and could not be merged."""
+        return self.status is Status.WAITING and bool(self.verified) and not self.open
+
+    @property
     def tally(self) -> Tally:
         total = Tally()
         for attempt in self.attempts:
