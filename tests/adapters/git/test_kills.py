@@ -82,10 +82,12 @@ async def test_q16_killed_at_every_git_command_of_a_merge(ready, tmp_path, how, 
 
 
 async def test_q5_a_merge_asks_git_as_little_as_it_can(ready, tmp_path):
-    """One that answers, one that writes refs; version, merge-tree, commit-tree; folder, status, merge."""
+    """One that answers, one that writes refs; version; merge-base, merge-tree, commit-tree; folder,
+    status, merge.
+    """
     _, asked = land(ready, tmp_path, 0, "")
 
-    assert asked == 8
+    assert asked == 9
 
 
 async def test_q5_work_that_follows_the_tip_is_merged_without_merging(desk, tmp_path):
