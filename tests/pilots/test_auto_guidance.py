@@ -9,7 +9,8 @@ from allstop.core.auto_prompts import first
 from allstop.core.auto_views import Story, backtest, decisions
 from allstop.core.commands import Allstop, Say
 from allstop.core.guidance import SIGNATURES, Stage, is_go
-from allstop.core.moves import FailureKind, Finish, Outcome, Survey, TakeTurn, Wait
+from allstop.core.guiding import came_back
+from allstop.core.moves import FailureKind, Finish, Outcome, Survey, TakeTurn, TurnDone, Wait
 from allstop.core.receipts import differences
 from allstop.core.signatures import read, schema_of
 from autos import DONE, Auto
@@ -91,6 +92,14 @@ def test_f8_super_mode_looks_understands_plans_and_directs():
     assert auto.prompts[3].startswith("Parse TOML.")
     assert "Begin with this: Write the lexer now." in auto.prompts[3]
     assert auto.state.decisions[0].by == "guidance by guide"
+
+
+def test_f8_q20_a_turn_where_a_look_around_was_due_is_no_answer():
+    """A record that tells of it is folded all the same."""
+    auto = Auto(goal="Just do it!", guide=GUIDE, name="a", target="main")
+
+    assert auto.state.guide.ahead[0] is Stage.RESEARCH
+    assert came_back(auto.state, TurnDone(text="Looked.")) == auto.state
 
 
 def test_f8_f9_the_goal_of_super_mode_stays_what_was_understood():

@@ -70,7 +70,7 @@ def came_back(state: AutoState, result: object) -> AutoState:
             return by_rules_alone(replace(state, guide=guidance.not_surveyed(guide, why, turn)))
         case Failed(kind=kind):
             return _by_rules(state, f"{RULES} ({kind.value})")
-        case TurnDone(text=text):
+        case TurnDone(text=text) if guide.ahead[0] in SIGNATURES:  # a look around is no turn
             answer = read(text, SIGNATURES[guide.ahead[0]])
             if isinstance(answer, str):
                 return _by_rules(state, f"{RULES} ({one_line(answer)})")
