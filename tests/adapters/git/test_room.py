@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from adapters.git.desk import desk_at
 from allstop.adapters.git.room import size_of
 from allstop.adapters.git.trees import Tree
@@ -20,11 +22,15 @@ print("after:", shortage(folder, 8 * 1024**2))
 """
 
 
-async def test_k17_a_workspace_that_holds_too_much_is_noticed_without_its_box(root, tmp_path):
+@pytest.mark.parametrize("place", ["deep/er", "$HOME/cache"])
+async def test_k17_a_workspace_that_holds_too_much_is_noticed_without_its_box(
+    root, tmp_path, place
+):
+    """K17: in its home too, which lies on the same disk."""
     desk = await desk_at(root, tmp_path, disk_mb=5)
     await desk.opened()
     before = await desk.workspaces.outgrown("w")
-    await desk.agent("mkdir -p deep/er; head -c 9000000 /dev/urandom >deep/er/big")
+    await desk.agent(f"mkdir -p {place}; head -c 9000000 /dev/urandom >{place}/big")
 
     after = await desk.workspaces.outgrown("w")
 

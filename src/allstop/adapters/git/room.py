@@ -37,12 +37,13 @@ def too_big(held: int, disk_mb: int) -> str:
 
 
 def size_of(tree: Tree) -> int:
-    """Bytes on the disk, as far as the host sees them: what is shown in a box from elsewhere, and
-    what its owner has locked, is not there. An agent may be at work in it meanwhile.
+    """Bytes on the disk, the home of its box included, as far as the host sees them: what is shown
+    in a box from elsewhere, and what its owner has locked, is not there. An agent may be at work in
+    it meanwhile.
     """
     total = entries = 0
     linked: set[int] = set()
-    folders = [os.fspath(tree.work)]
+    folders = [os.fspath(tree.home), os.fspath(tree.work)]
     while folders and entries < MOST_ENTRIES:
         with suppress(OSError), os.scandir(folders.pop()) as found:
             for entry in found:
