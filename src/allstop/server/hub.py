@@ -100,11 +100,13 @@ class Hub:
     async def _gather(self) -> None:
         placed, self._placed = self._placed, []
         live, self._live = self._live, {}
+        over: set[RunId] = set()
         for number, each in enumerate(placed):
             self.ring.put(await self.frames(each))
             self._changes.note(each.record)
             if isinstance(each.record.event, MoveEnded | Closed):
                 self.spoken.forget(each.record.run)
+                over.add(each.record.run)
             if number % PAGE == PAGE - 1:
                 await anyio.lowlevel.checkpoint()
         newest = self.ring.newest
@@ -112,6 +114,8 @@ class Hub:
             fleeting("live", source.run, self.spoken.add(source, text), newest)
             for source, text in live.items()
         )
+        for run in over:  # words may be those of the next turn; what a gate said last is not
+            self.spoken.forget(run, "check")
         views = [each async for each in self._changes.found()]
         self.ring.put(
             frame(kind, run, value, Place(newest.pos, newest.part + number))

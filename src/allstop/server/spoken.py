@@ -44,10 +44,11 @@ class Spoken:
         self._said[source] = _piece(source, whole, piece.end - len(whole))
         return piece
 
-    def forget(self, run: RunId) -> None:
-        """Its turn is over: the record has what became of it."""
-        for source in [source for source in self._said if source.run == run]:
-            del self._said[source]
+    def forget(self, run: RunId, kind: str = "") -> None:
+        """Its turn is over: the record has what became of it. With a kind, only what is of that."""
+        for source in list(self._said):
+            if source.run == run and kind in ("", source.kind):
+                del self._said[source]
 
     def of(self, run: RunId) -> list[LiveText]:
         return [said for source, said in self._said.items() if source.run == run]
