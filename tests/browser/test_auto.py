@@ -135,7 +135,7 @@ def test_f10_a_thread_is_begun_told_something_and_switched_off_and_on(scene, vis
     page.get_by_role("button", name="Stop now").click()
     expect(page.get_by_text("Off: stopped")).to_be_visible()
     assert detail(scene, run)["run"]["status"] == "stopped"
-    expect(page.get_by_text("the user: stopped")).to_be_visible()
+    expect(page.get_by_text("the user: stopped", exact=True)).to_be_visible()
     switch.click()
     expect(switch).to_be_checked()
     wait_for(lambda: detail(scene, run)["run"]["status"] == "running", "it goes on")
@@ -185,7 +185,7 @@ def test_f10_the_decision_its_reason_the_stop_condition_and_the_budget_are_in_si
     expect(latest).to_contain_text("pause")
     expect(latest).to_contain_text("90% sure · by rules")
     expect(latest).to_contain_text("It was continue, overridden by soft stop: no progress")
-    expect(latest).to_contain_text("2 of 2")
+    expect(latest).to_contain_text("3 of 3")
     budget = page.get_by_role("region", name="Budget")
     expect(budget).to_contain_text("3 of 20")
     expect(budget).to_contain_text("$0 of $2.00")

@@ -112,7 +112,7 @@ def test_u1_allstop_in_the_page_ends_a_command_of_codex_at_once(scene, visit):
 
     expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
     wait_for(lambda: not alive(f"sleep {MARK}"), "its end", 2)
-    expect(page.get_by_text("everything is stopped")).to_be_visible()
+    expect(page.get_by_text("everything is stopped").first).to_be_visible()
     expect(page.get_by_role("switch", name="Full auto")).to_be_disabled()
     page.goto(f"{scene.url}/#/history/{run}?tab=stops")
     stops = page.get_by_role("region", name="Stops")

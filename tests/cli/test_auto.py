@@ -78,7 +78,7 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
         if line
     ]
     assert [each["decision"]["action"] for each in receipts] == [
-        "continue", "review", "stop", "review", "stop"
+        "continue", "review", "stop", "continue", "review", "stop"
     ]  # fmt: skip
     assert receipts[0]["summary"]["status"] == "completed"
     assert "decisions come out the same" in person.allstop("replay", "auto1")
