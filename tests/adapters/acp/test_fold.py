@@ -8,6 +8,7 @@ import pytest
 
 from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.asking import answer_to, ask_of
+from allstop.adapters.agents.acp.calls import BYTES_AT_MOST, CALLS_AT_MOST, Calls
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.rpc import Message, read
 from allstop.adapters.agents.spending import Spent
@@ -152,17 +153,6 @@ def test_k10_a_tool_whose_beginning_was_never_told_is_told_once():
     assert items(steps) == [Item(kind="tool", text="Read a.txt [completed]")]
 
 
-def test_k12_what_is_kept_of_tools_that_never_end_is_bounded():
-    calls = (
-        {"sessionUpdate": "tool_call", "toolCallId": f"t{n}", "rawInput": {"x": "x" * 1000}}
-        for n in range(5000)
-    )
-
-    fold, _ = updated(*calls)
-
-    assert len(fold._calls) <= 200
-
-
 def test_k12_a_huge_change_is_not_compared():
     """K12: the time for that grows with the square of its length."""
     change = {"type": "diff", "path": "a", "oldText": "x\n" * 200_000, "newText": "y\n" * 200_000}
@@ -254,3 +244,24 @@ def test_k18_what_no_rule_can_judge_is_for_a_person(call):
 
     assert (ask.kind, ask.argv, ask.paths) == ("tool", (), ())
     assert ask.text.startswith("ls")
+
+
+def test_k12_tools_that_never_end_are_kept_within_bounds():
+    """K12: what an agent gave them is forgotten when it is too much; that they are used, not."""
+    calls = Calls()
+    given = {"command": "make"}
+
+    for number in range(3):
+        calls.take(told.ToolCall(tool_call_id=f"t{number}", title="Make", raw_input=given), 10)
+    assert calls.known(told.ToolCall(tool_call_id="t0")).raw_input == given
+
+    calls.take(told.ToolCall(tool_call_id="large"), BYTES_AT_MOST)
+    light = calls.known(told.ToolCall(tool_call_id="t0"))
+    assert (light.title, light.raw_input) == ("Make", None)
+
+    calls.take(told.ToolCall(tool_call_id="next", raw_input=given), BYTES_AT_MOST)
+    assert calls.known(told.ToolCall(tool_call_id="next")).raw_input == given
+
+    for number in range(CALLS_AT_MOST):
+        calls.take(told.ToolCall(tool_call_id=f"u{number}"), 10)
+    assert calls.known(told.ToolCall(tool_call_id="t0")).title is None

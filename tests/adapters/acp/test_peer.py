@@ -33,6 +33,9 @@ class Forgetful(Onlooker):
     def live(self, live):
         pass
 
+    async def saw(self, item):
+        pass
+
 
 @contextmanager
 def growing_at_most(most_mb):

@@ -132,7 +132,7 @@ class Exchange:
         if not self._is_on:
             self._had_history = self._had_history or update.session_update in _HISTORY
             return
-        for each in self.fold.take(update):
+        for each in self.fold.take(update, len(memoryview(message.params))):
             if isinstance(each, Live):
                 self._watch.live(each)
             else:

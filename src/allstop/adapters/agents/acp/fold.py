@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from msgspec.structs import replace
-
 from allstop.adapters.agents.acp import items
+from allstop.adapters.agents.acp.calls import OVER, Calls
 from allstop.adapters.agents.acp.messages import Tokens, ToolCall, Update
 from allstop.adapters.agents.spending import Reported, Spent, counted, spent
 from allstop.core.moves import Item
@@ -17,13 +16,12 @@ from allstop.programs import Tail
 
 TEXT_BYTES = 128 * 1024
 DIFF_CHARS = 64 * 1024
-CALLS_AT_MOST = 200
+DIFFS_AT_MOST = 200
 
 Told: TypeAlias = Live | Item
 
 _SPEECH = {"agent_message_chunk": "message", "agent_thought_chunk": "reasoning"}
 _LIVE = {"message": "text", "reasoning": "reasoning"}
-_OVER = ("completed", "failed")
 
 
 class Fold:
@@ -37,16 +35,17 @@ class Fold:
         self._speaks = ("", "")  # which kind, and of which message
         self._speech = Tail(TEXT_BYTES)
         self._chars = 0
-        self._calls: dict[str, ToolCall] = {}
+        self._calls = Calls()
         self._diffs: list[str] = []
 
-    def take(self, update: Update) -> Iterator[Told]:
+    def take(self, update: Update, size: int = 0) -> Iterator[Told]:
+        """What was told in so many bytes."""
         kind = update.session_update
         if kind in _SPEECH:
             yield from self._said(update, _SPEECH[kind])
         elif kind in ("tool_call", "tool_call_update"):
             yield from self.end_of_speech()
-            yield from self._used(update)
+            yield from self._used(update, size)
         elif kind == "plan":
             yield from self.end_of_speech()
             yield items.plan_of(update.entries)
@@ -70,7 +69,7 @@ class Fold:
 
     def known(self, call: ToolCall) -> ToolCall:
         """All that was told of it, with this."""
-        return items.merged(self._calls.get(call.tool_call_id), call)
+        return self._calls.known(call)
 
     def spent(self, tokens: Tokens | None, prompt_chars: int) -> Spent:
         """By what is reported; where nothing is, by the words that were seen."""
@@ -87,28 +86,17 @@ class Fold:
         self._chars += len(words)
         yield Live(_LIVE[kind], words)
 
-    def _used(self, update: Update) -> Iterator[Told]:
+    def _used(self, update: Update, size: int) -> Iterator[Told]:
         """Some agents never tell that one begins, and some tell its end twice."""
         self.has_worked = True
-        call = self.known(update)
-        known = self._calls.pop(update.tool_call_id, ToolCall())
-        self._keep(call)
+        known, call = self._calls.take(update, size)
         if call.title and call.title != known.title:
             yield Live("status", one_line(call.title))
-        if call.status in _OVER and call.status != known.status:
+        if call.status in OVER and call.status != known.status:
             if call.status == "completed" and call.kind in items.EDITS:
-                self._diffs = [*self._diffs, ending(items.diff_of(call), DIFF_CHARS)][
-                    -CALLS_AT_MOST:
-                ]
+                diff = ending(items.diff_of(call), DIFF_CHARS)
+                self._diffs = [*self._diffs, diff][-DIFFS_AT_MOST:]
             yield items.done(call)
-
-    def _keep(self, call: ToolCall) -> None:
-        """Of what is over, only that it is."""
-        if len(self._calls) >= CALLS_AT_MOST:
-            self._calls.pop(next(iter(self._calls)))
-        is_over = call.status in _OVER
-        kept = replace(call, content=None, raw_input=None, raw_output=None) if is_over else call
-        self._calls[call.tool_call_id] = kept
 
 
 def _reported(tokens: Tokens) -> Reported:

@@ -21,11 +21,10 @@ EDITS = frozenset({"edit", "delete", "move"})
 _MARKS = {"completed": "x", "in_progress": ">"}
 
 
-def merged(known: ToolCall | None, told: ToolCall) -> ToolCall:
+def merged(known: ToolCall, told: ToolCall) -> ToolCall:
     """All that is known of it by now."""
-    before = asdict(known) if known else {}
     fields = {name: getattr(told, name) for name in ToolCall.__struct_fields__}
-    return ToolCall(**{**before, **{k: v for k, v in fields.items() if v is not None}})
+    return ToolCall(**{**asdict(known), **{k: v for k, v in fields.items() if v is not None}})
 
 
 def done(call: ToolCall) -> Item:
