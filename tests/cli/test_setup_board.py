@@ -38,6 +38,7 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
     assert equipping.board_spec(house(AGENT + CHECK)) == BoardSpec(
         target="main",
         agents=(AgentName("a"),),
+        fallbacks=(),
         terms={AgentName("a"): Terms()},
         mode=Mode.AUTOPILOT,
         slots=2,
@@ -119,6 +120,7 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
     assert equipping.board_spec(house(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
         target="trunk",
         agents=(AgentName("b"),),
+        fallbacks=(),
         terms={
             AgentName("a"): Terms(done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000),
             AgentName("b"): Terms(turn_s=600.0, idle_s=600.0),
