@@ -12,6 +12,7 @@ import json
 import platform
 import resource
 import sqlite3
+import sys
 import sysconfig
 import tempfile
 import time
@@ -24,7 +25,7 @@ import anyio
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import StartSession
-from allstop.core.moves import TurnDone, Usage
+from allstop.core.moves import Outcome, TurnDone, Usage
 from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.window import Memory
 from allstop.engines.local import LocalEngine
@@ -88,7 +89,7 @@ class NoLauncher:
     async def outgrown(self):
         await anyio.sleep_forever()
 
-    def killed(self):
+    def killed(self, label=""):
         return ()
 
 
@@ -139,7 +140,8 @@ async def drive(folder: Path, runs: int, turns: int, agent=None) -> None:
                 spec = {"task": "t", "goal": goal, "agents": ["a"], "iterations": turns}
                 group.start_soon(engine.open, f"r{number}", "task", spec)
         for number in range(runs):
-            await engine.rested(f"r{number}")
+            if (rest := await engine.rested(f"r{number}")) is not Outcome.TIMED_OUT:
+                sys.exit(f"r{number} did not take all its turns: {rest}")
     journal.close()
 
 
