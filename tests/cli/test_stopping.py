@@ -136,6 +136,7 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     assert process.returncode == 130
     assert "pausing: running agents end their iteration" in said
     assert said.count("takes a turn") == 1
+    assert "1 iteration ·" in said
     assert person.runs() == {"board/T1.1": "paused"}
     assert person.json("list")["phase"] == "paused"
 

@@ -19,7 +19,7 @@ from allstop.app.work import Workshop, workshop
 from allstop.core import hooks
 from allstop.core import run as runs
 from allstop.core.allotting import limits_of_attempt
-from allstop.core.brakes import AtLimit, Limits
+from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import Command, Equip, Raise, Resume, Retry
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -56,9 +56,16 @@ class Session(NamedTuple):
 
     def children(self) -> list[tuple[str, RunState[Any]]]:
         """The runs below it that are open, with the tasks they are for."""
-        refs = self.run().pilot.refs.items()
-        found = [(task_id, self.child(child_of(BOARD, ref))) for ref, task_id in refs]
+        found = [(task_id, self.child(run)) for run, task_id in self._refs()]
         return [(task_id, state) for task_id, state in found if state is not None]
+
+    def under_way(self) -> dict[RunId, Tally]:
+        """What each of them has used so far."""
+        found = [(run, self.child(run)) for run, _ in self._refs()]
+        return {run: state.tally for run, state in found if state is not None}
+
+    def _refs(self) -> list[tuple[RunId, str]]:
+        return [(child_of(BOARD, ref), task_id) for ref, task_id in self.run().pilot.refs.items()]
 
 
 async def prepare(

@@ -130,6 +130,7 @@ def _say_goodbye(
         house.clock.now(),
         merged=state.merged - before.merged,
         resolved=state.resolved - before.resolved,
+        under_way=session.under_way(),
     )
     screen.end(stats)
     for line in left(tasks, touched):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
 from allstop.core.brakes import Tally
+from allstop.core.ids import RunId
 from allstop.core.moves import Outcome
 from allstop.core.tasks import OVER, Attempt, Status, Task
 
@@ -37,7 +38,9 @@ def statistics(
     *,
     merged: int,
     resolved: int,
+    under_way: Mapping[RunId, Tally],
 ) -> Statistics:
+    """A board knows what an attempt has used when that is over; `under_way`, what the others have."""
     remaining = pending_merges = failed = 0
     tally = Tally()
     done: list[int] = []  # the iterations of each task that was verified
@@ -45,7 +48,7 @@ def statistics(
         remaining += task.status not in OVER
         pending_merges += task.status is Status.MERGING
         attempts = [a for a in task.attempts if a.ended_at is None or a.ended_at >= since]
-        spent = sum_of(attempts)
+        spent = _sum_of(attempts, under_way)
         tally = tally.plus(spent)
         if any(attempt.outcome is Outcome.DONE for attempt in attempts):
             done.append(spent.turns)
@@ -68,8 +71,9 @@ def statistics(
     )
 
 
-def sum_of(attempts: Iterable[Attempt]) -> Tally:
+def _sum_of(attempts: Iterable[Attempt], under_way: Mapping[RunId, Tally]) -> Tally:
     total = Tally()
     for attempt in attempts:
-        total = total.plus(attempt.tally)
+        is_over = attempt.ended_at is not None
+        total = total.plus(attempt.tally if is_over else under_way.get(attempt.run, Tally()))
     return total

@@ -86,5 +86,14 @@ async def stats(desk: Desk, _: asked.Nothing) -> Statistics:
     run = await desk.watcher.board()
     if run is None:
         return Statistics()
-    now, since, state = desk.house.clock.now(), run.opened.at, run.pilot
-    return statistics(state.board.tasks(), since, now, merged=state.merged, resolved=state.resolved)
+    tasks = run.pilot.board.tasks()
+    latest = [task.attempts[-1] for task in tasks if task.attempts]
+    open_ = [each.run for each in latest if each.ended_at is None and desk.watcher.kind(each.run)]
+    return statistics(
+        tasks,
+        run.opened.at,
+        desk.house.clock.now(),
+        merged=run.pilot.merged,
+        resolved=run.pilot.resolved,
+        under_way={name: (await desk.watcher.run(name)).state.tally for name in open_},
+    )
