@@ -57,6 +57,9 @@ class Folders:
     def shortage(self) -> str:
         return ""
 
+    async def outgrown(self, workspace: str) -> str:
+        return ""
+
     def place(self, workspace: str) -> Box:
         for name in ("home", "tree"):
             (self._folder / workspace / name).mkdir(parents=True, exist_ok=True)

@@ -141,6 +141,8 @@ class PaperWorkspaces:
         self.look_every_s = math.inf
         self.short = ""
         self.grown = {}  # why, by workspace
+        self.candidate_grown = {}  # the same of the clone in which it is checked
+        self.dropped = []
 
     async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         if self.trouble.get("open"):
@@ -156,6 +158,13 @@ class PaperWorkspaces:
 
     async def outgrown(self, workspace):
         return self.grown.get(workspace, "")
+
+    async def candidate_outgrown(self, workspace):
+        return self.candidate_grown.get(workspace, "")
+
+    async def drop_candidate(self, workspace):
+        self.candidate_grown.pop(workspace, None)
+        self.dropped.append(workspace)
 
     async def keep(self, workspace, label):
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1

@@ -315,6 +315,46 @@ def test_k17_a_turn_that_fills_its_workspace_is_ended_and_the_task_waits(person)
     assert person.git("show", "main:x") == "x"
 
 
+def test_k17_a_check_that_fills_its_clone_is_ended_and_the_agent_mends_it(person):
+    """K17, B10: what is full, and by which limit, is in the next prompt; the clone is gone."""
+    person.agent(
+        """
+        case $(cat) in
+        *"the clean clone of the work holds"*"may hold 5 MB"*) echo true >check ;;
+        *) echo 'head -c 40000000 /dev/urandom >big; sleep 70000789' >check ;;
+        esac
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE
+        + "[limits]\ndisk_mb = 5\n"
+        + "[verification]\ncommands = ['. ./check']\n",
+    )
+
+    said = person.allstop("run", "check it")
+
+    assert "was ended: the clean clone of the work holds" in said
+    assert alive("sleep 70000789") == []
+    assert said.count("takes a turn") == 2
+    assert person.git("show", "main:check") == "true"
+    assert list((person.repository / ".allstop" / "workspaces").glob("**/big")) == []
+
+
+def test_k17_a_setup_that_fills_a_new_workspace_is_ended_and_the_task_waits(person):
+    fills = "head -c 40000000 /dev/urandom >big; sleep 70000321"
+    works = "echo x >x; echo '<promise>COMPLETE</promise>'"
+    person.agent(works, settings=f"[limits]\ndisk_mb = 5\n[workspace]\nsetup = '{fills}'\n")
+
+    said = person.allstop("run", "set it up", code=4)
+
+    assert "the workspace holds" in said
+    assert "may hold 5 MB; remove what is not needed, or raise limits.disk_mb" in said
+    assert alive("sleep 70000321") == []
+    assert person.tasks() == {"T1": "waiting"}
+    person.agent(works)
+    person.allstop("run")
+    assert person.git("show", "main:x") == "x"
+
+
 def test_k17_a_turn_whose_programs_take_too_much_memory_is_ended_and_the_task_waits(person):
     """K17: none of them alone takes too much; with a higher limit it goes on."""
     forks = """

@@ -128,7 +128,7 @@ async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_a
     assert [result.passed for result in done.results] == [True, False]
     assert not done.results[1].timed_out
     assert done.results[1].output == f"Command was ended: {why}"
-    assert "✗ Unit Tests failed with exit code -9 (2s / 600s)" in bench.texts("check")
+    assert f"✗ Unit Tests was ended: {why} (2s / 600s)" in bench.texts("check")
 
 
 async def test_k17_a_command_that_the_kernel_has_ended_for_its_memory_says_so():
@@ -142,6 +142,136 @@ async def test_k17_a_command_that_the_kernel_has_ended_for_its_memory_says_so():
     assert done.results[0].output == (
         "\nCommand was ended: its programs needed more memory than 4,096 MB"
     )
+
+
+# --- room ---
+
+FULL = "the clean clone of the work holds 12 MB, and may hold 5 MB"
+
+
+class Filling(TimedChecks):
+    """Checks of which some fill the clone that they run in, unless it is an early one."""
+
+    def __init__(self, bench, *fills, from_the=1):
+        super().__init__()
+        self._bench = bench
+        self._fills = fills
+        self._from_the = from_the
+        bench.workspaces.look_every_s = 2.0
+
+    async def run(self, check, place, label, progress):
+        if check.run in self._fills and len(self._bench.candidates) >= self._from_the:
+            self._bench.workspaces.candidate_grown["w"] = FULL
+            self.takes_s = 5000.0
+        try:
+            return await super().run(check, place, label, progress)
+        finally:
+            self.takes_s = 1.0
+
+
+class RoomBench(Bench):
+    def fill(self, *commands, from_the=1):
+        self.checks = Filling(self, *commands, from_the=from_the)
+        self.hands = Hands(
+            {}, checks=self.checks, workspaces=self.workspaces, launcher=self.launcher
+        )
+        return self
+
+
+async def test_k17_a_command_that_fills_its_clone_is_ended_and_says_what_is_full():
+    bench = RoomBench().fill("pytest")
+
+    done = await bench.gate(UNIT, commit="merge")
+
+    (result,) = done.results
+    assert (result.passed, result.timed_out, result.code) == (False, False, -9)
+    assert result.output == f"Command was ended: {FULL}"
+    assert done.error == "VERIFICATION_FAILED"
+    assert f"✗ Unit Tests was ended: {FULL} (2s / 600s)" in bench.texts("check")
+    assert bench.workspaces.dropped[0] == "w"  # what it wrote is of no use
+
+
+async def test_k17_what_comes_after_a_command_that_filled_its_clone_has_a_clone_of_its_own():
+    """K17: one that isn't required neither fails the gate nor lets the others be left out."""
+    bench = RoomBench().fill("extra")
+
+    done = await bench.gate(EXTRA, UNIT, LINT)
+
+    assert [result.passed for result in done.results] == [False, True, True]
+    assert done.passed
+    assert bench.candidates == [("", ()), ("", ())]
+
+
+async def test_k17_where_there_is_no_room_for_another_clone_the_gate_fails():
+    bench = RoomBench().fill("extra")
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        if bench.workspaces.dropped:
+            return Failed(kind=FailureKind.BAD_REQUEST, message="no space left on device")
+        return await bench._candidate_seen(workspace, label, commit=commit, restore=restore)
+
+    bench.workspaces.candidate = candidate
+    done = await bench.gate(EXTRA, UNIT)
+
+    assert [result.passed for result in done.results] == [False, False]
+    assert done.results[1].output == "no space left on device"
+    assert not done.passed
+
+
+async def test_k17_a_command_that_fills_its_clone_without_the_work_too_failed_before():
+    bench = RoomBench().fill("pytest")
+
+    done = await bench.gate(UNIT)
+
+    assert done.results[0].failed_before
+    assert bench.candidates == [("", ()), ("base", ())]
+    assert bench.workspaces.dropped == ["w", "w"]
+
+
+async def test_k17_a_full_disk_teaches_nothing_of_what_was_before():
+    bench = RoomBench().fill("pytest", from_the=2)
+    bench.checks.codes = {"pytest": [1]}
+    bench.workspaces.short = FULL
+
+    done = await bench.gate(UNIT)
+
+    assert bench.workspaces.dropped == ["w"]
+    assert not done.results[0].failed_before
+
+
+async def test_k17_a_setup_that_fills_the_clean_clone_is_ended_and_says_so():
+    bench = RoomBench().fill()
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        bench.workspaces.candidate_grown["w"] = FULL
+        await anyio.sleep(5000)
+
+    bench.workspaces.candidate = candidate
+    done = await bench.gate(UNIT)
+
+    assert [(result.name, result.output) for result in done.results] == [
+        ("setup", f"Command was ended: {FULL}")
+    ]
+    assert not done.passed
+    assert bench.checks.ran == []
+    assert bench.workspaces.dropped == ["w"]
+
+
+async def test_k17_a_clone_that_is_found_full_once_its_command_has_ended_ends_no_other():
+    bench = RoomBench().fill()
+    looked = anyio.Event()
+
+    async def slow_look(workspace):
+        looked.set()
+        await anyio.sleep(10)
+        return FULL
+
+    bench.workspaces.candidate_outgrown = slow_look
+    bench.checks.takes_s = 3.0
+    done = await bench.gate(UNIT, LINT)
+
+    assert looked.is_set()
+    assert [result.passed for result in done.results] == [True, True]
 
 
 async def test_b14_the_first_required_failure_ends_the_gate():

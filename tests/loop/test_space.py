@@ -1,11 +1,11 @@
-"""K17: a turn that takes too much room is ended while it is under way, and a person decides."""
+"""K17: what takes too much room is ended while it is under way, and a person decides."""
 
 import anyio
 import pytest
 
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
-from allstop.core.moves import FailureKind, Outcome
+from allstop.core.moves import FailureKind, Outcome, WorkspaceOpen
 from allstop.loop.steps import Parked
 from world import World, task, turns
 
@@ -95,3 +95,29 @@ async def test_k17_nothing_is_looked_at_while_no_turn_is_under_way(world):
         await anyio.sleep(1000)
 
     assert 4 <= len(looks) <= 5
+
+
+async def test_k17_a_setup_that_fills_the_new_workspace_is_ended_and_waits_for_a_person(world):
+    world.agent("cli", DONE)
+    tries = []
+
+    async def open_(workspace, target, label, **how):
+        tries.append(workspace)
+        if len(tries) == 1:
+            await anyio.sleep(5000)
+        return WorkspaceOpen(base="base")
+
+    world.workspaces.open = open_
+    world.workspaces.grown["t"] = GROWN
+    async with world.running() as engine:
+        await engine.open("t", "task", spec(), limits=PAUSE)
+        rest = await engine.rested("t")
+        del world.workspaces.grown["t"]
+        await engine.command("t", Resume())
+        await anyio.sleep(1)
+        await engine.rested("t")
+
+    assert rest == Parked(f"limit reached: {GROWN}", for_person=True)
+    assert await failures(world) == [(FailureKind.OUT_OF_ROOM, GROWN)]
+    assert tries == ["t", "t"]
+    assert turns(await world.events("t")) == ["cli"]

@@ -58,6 +58,11 @@ class Repository:
     def place(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
 
+    async def outgrown(self, workspace):
+        return ""
+
+    candidate_outgrown = outgrown
+
     def shortage(self):
         return ""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import anyio
 from msgspec.structs import replace
@@ -15,6 +17,7 @@ from allstop.core.moves import (
     CheckResult,
     ChecksDone,
     Failed,
+    FailureKind,
     Finding,
     Item,
     Protection,
@@ -23,12 +26,21 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import last_line
 from allstop.loop.heard import Heard
-from allstop.ports import Box, Candidate, Checks, Launcher, Live, Workspaces
+from allstop.loop.patience import Patience
+from allstop.loop.space import Space
+from allstop.ports import Candidate, Checks, Launcher, Live, Workspaces
 
 REMEMBERED = 1000
 """How many commands' results on a base are known at most."""
 
 ENDED = "Command was ended"
+
+CLONING = Check(name="setup", run="clone the work and set it up")
+
+
+class _Ran(NamedTuple):
+    result: CheckResult
+    filled_its_clone: bool = False  # which is gone by now
 
 
 class Checking:
@@ -38,18 +50,17 @@ class Checking:
         workspaces: Workspaces,
         launcher: Launcher,
         unverified: Callable[[], str],
+        space: Space,
     ) -> None:
         self._launcher = launcher
         self._unverified = unverified
         self._checks = checks
         self._workspaces = workspaces
+        self._space = space
         self._failed_on: dict[tuple[str, str], bool] = {}  # a base and a command: did it fail
 
     async def run(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
-        restore = move.protected if move.protection is Protection.RESTORE else ()
-        candidate = await self._workspaces.candidate(
-            move.workspace, run, commit=move.commit, restore=restore
-        )
+        candidate = await self._cloned(run, move, watch)
         if isinstance(candidate, Failed):
             return candidate
         if isinstance(candidate, CheckResult):
@@ -64,49 +75,86 @@ class Checking:
             await watch.saw(Item(kind="warning", text=warning))
         results: tuple[CheckResult, ...] = ()
         if move.keep_going or not any(finding.fatal for finding in found):
-            results = await self._run_all(run, move, candidate.box, watch)
+            results = await self._run_all(run, move, candidate, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
         done = ChecksDone(results=results, findings=found, tree=candidate.tree)
         return replace(done, error=gate_error(done))
 
+    async def _cloned(
+        self, run: RunId, move: RunChecks, watch: Heard
+    ) -> Candidate | CheckResult | Failed:
+        restore = move.protected if move.protection is Protection.RESTORE else ()
+        return await self._candidate(run, move.workspace, watch, move.commit, restore)
+
+    async def _candidate(
+        self, run: RunId, workspace: str, watch: Heard, commit: str, restore: Sequence[str] = ()
+    ) -> Candidate | CheckResult | Failed:
+        made: Candidate | CheckResult | Failed | None = None
+        with (
+            watch.patience.part(math.inf) as patience,
+            patience.scope,
+            self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
+        ):
+            made = await self._workspaces.candidate(workspace, run, commit=commit, restore=restore)
+        if isinstance(made, CheckResult):
+            return self._with_cause(run, made)
+        if made is not None:
+            return made
+        await self._clear_up(workspace, patience)
+        return _ended(CLONING, patience.why)
+
     async def _run_all(
-        self, run: RunId, move: RunChecks, place: Box, watch: Heard
+        self, run: RunId, move: RunChecks, candidate: Candidate, watch: Heard
     ) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
         for number, check in enumerate(move.checks):
             watch.live(Live("check", f"● {check.name} running (0s / {check.timeout_s:.0f}s)"))
             for later in move.checks[number + 1 :]:
                 watch.live(Live("check", f"○ {later.name} waiting"))
-            result = await self._run_one(run, check, place, watch)
-            results.append(result)
-            said = verdict(result, check.timeout_s)
+            ran = await self._run_one(run, move.workspace, check, candidate, watch)
+            results.append(ran.result)
+            said = verdict(ran.result, check.timeout_s)
             watch.live(Live("check", said))
             await watch.saw(Item(kind="check", text=said))
-            if check.required and not result.passed and not move.keep_going:
+            if check.required and not ran.result.passed and not move.keep_going:
                 break
+            if ran.filled_its_clone and number + 1 < len(move.checks):
+                again = await self._cloned(run, move, watch)
+                if not isinstance(again, Candidate):
+                    results.append(_as_check(again))
+                    break
+                candidate = again
         return tuple(results)
 
-    async def _run_one(self, run: RunId, check: Check, place: Box, watch: Heard) -> CheckResult:
+    async def _run_one(
+        self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: Heard
+    ) -> _Ran:
         result: CheckResult | None = None
         began = anyio.current_time()
-        with watch.patience.part(check.timeout_s) as patience, patience.scope:
-            result = await self._checks.run(check, place, run, watch.live)
+        with (
+            watch.patience.part(check.timeout_s) as patience,
+            patience.scope,
+            self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
+        ):
+            result = await self._checks.run(check, candidate.box, run, watch.live)
         if result is not None:
-            why = "" if result.passed else self._launcher.overran(run)
-            return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
-        timed_out = not patience.why
-        return CheckResult(
-            name=check.name,
-            run=check.run,
-            required=check.required,
-            passed=False,
-            timed_out=timed_out,
-            code=None if timed_out else -signal.SIGKILL,
-            seconds=check.timeout_s if timed_out else round(anyio.current_time() - began, 2),
-            output=f"Command timed out after {check.timeout_s:g}s"
-            if timed_out
-            else f"{ENDED}: {patience.why}",
-        )
+            return _Ran(self._with_cause(run, result))
+        if not patience.why:
+            return _Ran(_timed_out(check))
+        result = _ended(check, patience.why, round(anyio.current_time() - began, 2))
+        return _Ran(result, filled_its_clone=await self._clear_up(workspace, patience))
+
+    def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
+        """Whoever was told only that its program was killed can't know why."""
+        why = "" if result.passed else self._launcher.overran(run)
+        return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
+
+    async def _clear_up(self, workspace: str, patience: Patience) -> bool:
+        """Whether it was ended for the room it took; what it wrote is of no use to anybody."""
+        if patience.kind is not FailureKind.OUT_OF_ROOM:
+            return False
+        await self._workspaces.drop_candidate(workspace)
+        return True
 
     # --- was it so before ---
 
@@ -138,17 +186,52 @@ class Checking:
     ) -> None:
         """Run them once on the base; a base that can't be had teaches nothing."""
         unknown = [check for check in checks if (base, check.run) not in self._failed_on]
-        if not unknown:
-            return
-        before = await self._workspaces.candidate(workspace, run, commit=base)
-        if not isinstance(before, Candidate):
-            return
+        before: Candidate | CheckResult | Failed | None = None
         for check in unknown:
+            if before is None:
+                before = await self._candidate(run, workspace, watch, base)
+            if not isinstance(before, Candidate):
+                return
             watch.live(Live("check", f"● {check.name} running on {base[:10]}, without the work"))
-            result = await self._run_one(run, check, before.box, watch)
+            ran = await self._run_one(run, workspace, check, before, watch)
+            if ran.filled_its_clone:
+                before = None
+                if self._workspaces.shortage():
+                    return
             while len(self._failed_on) >= REMEMBERED:
                 del self._failed_on[next(iter(self._failed_on))]
-            self._failed_on[base, check.run] = not result.passed
+            self._failed_on[base, check.run] = not ran.result.passed
+
+
+def _ended(check: Check, why: str, seconds: float = 0.0) -> CheckResult:
+    return CheckResult(
+        name=check.name,
+        run=check.run,
+        required=check.required,
+        passed=False,
+        code=-signal.SIGKILL,
+        seconds=seconds,
+        output=f"{ENDED}: {why}",
+    )
+
+
+def _timed_out(check: Check) -> CheckResult:
+    return CheckResult(
+        name=check.name,
+        run=check.run,
+        required=check.required,
+        passed=False,
+        timed_out=True,
+        seconds=check.timeout_s,
+        output=f"Command timed out after {check.timeout_s:g}s",
+    )
+
+
+def _as_check(made: CheckResult | Failed) -> CheckResult:
+    """What has no clean clone can't be checked."""
+    if isinstance(made, CheckResult):
+        return made
+    return CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
 
 
 def verdict(result: CheckResult, timeout_s: float) -> str:
@@ -157,6 +240,8 @@ def verdict(result: CheckResult, timeout_s: float) -> str:
         return f"✓ {result.name} passed {time}"
     if result.timed_out:
         return f"✗ {result.name} TIMEOUT {time}"
+    if (last := last_line(result.output)).startswith(ENDED):
+        return f"✗ {result.name} {last.removeprefix('Command ')} {time}"
     if result.code is None:
         return f"✗ {result.name} could not be run {time}"
     return f"✗ {result.name} failed with exit code {result.code} {time}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar, assert_never
 
 import anyio
@@ -64,13 +65,15 @@ class Hands:
         self.words = words
         self._agents = agents
         self._trees = workspaces
+        self._space = Space(workspaces) if workspaces else None
         self._gate = (
-            Checking(checks, workspaces, launcher, unverified) if checks and workspaces else None
+            Checking(checks, workspaces, launcher, unverified, self._space)
+            if checks and workspaces and self._space
+            else None
         )
         self._gates = gates
         self._launcher = launcher
         self._times = Timekeeper()
-        self._space = Space(workspaces) if workspaces else None
         self._patience: dict[RunId, Patience] = {}
         self._frozen: set[RunId] = set()
         self._held_s: dict[RunId, float] = {}  # how long the last move of a run was held, if it was
@@ -174,7 +177,7 @@ class Hands:
             case RunChecks():
                 return self._checking.run(run, move, watch)
             case OpenWorkspace():
-                return self._open(run, move)
+                return self._open(run, move, watch)
             case Integrate():
                 made = self._workspaces.integrate(move.workspace, move.target, move.message, run)
                 return self._with_gate(move.target, made)
@@ -191,7 +194,7 @@ class Hands:
                 raise AssertionError("the drive itself opens child runs")
         assert_never(move)
 
-    async def _open(self, run: RunId, move: OpenWorkspace) -> Result:
+    async def _open(self, run: RunId, move: OpenWorkspace, watch: Heard) -> Result:
         opening = self._workspaces.open(
             move.workspace,
             move.target,
@@ -200,7 +203,16 @@ class Hands:
             stash=move.stash,
             given=move.given,
         )
-        return await self._with_gate(move.target, opening)
+        with self._room_watched(run, move.workspace, watch):
+            return await self._with_gate(move.target, opening)
+
+    def _room_watched(
+        self, run: RunId, workspace: str | None, watch: Heard
+    ) -> AbstractContextManager[None]:
+        if self._space is None or workspace is None:
+            return nullcontext()
+        look = self._workspaces.outgrown
+        return self._space.watched(run, workspace, watch.patience, look)
 
     async def _with_gate(
         self, target: str, asked: Awaitable[WorkspaceOpen | Integrated | Failed]
@@ -260,13 +272,8 @@ class Hands:
         advising = self._advising(run, move, watch) if move.adviser else None
         if advising is not None:
             self._advice[run] = advising
-        if self._space is not None and move.workspace is not None:
-            self._space.begin(run, move.workspace, watch.patience)
-        try:
+        with self._room_watched(run, move.workspace, watch):
             result = await agent.take_turn(turn, advising or watch)
-        finally:
-            if self._space is not None:
-                self._space.end(run)
         if advising is not None:
             result = advising.charged(result)
             del self._advice[run]

@@ -1,6 +1,10 @@
-"""Looks, while turns are under way, whether their workspaces outgrow what they may hold."""
+"""Looks, while programs work in workspaces, whether these outgrow what they may hold."""
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import anyio
 
@@ -9,30 +13,37 @@ from allstop.core.moves import FailureKind
 from allstop.loop.patience import Patience
 from allstop.ports import Workspaces
 
+Look: TypeAlias = Callable[[str], Awaitable[str]]
+"""Asks of a workspace why what is at work there may not go on; "" where it may."""
+
 
 class Space:
-    """One watch for all turns; while there is none, nothing is looked at."""
+    """One watch for all; while nothing is at work, nothing is looked at."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
-        self._turns: dict[RunId, tuple[str, Patience]] = {}
+        self._at_work: dict[RunId, tuple[str, Look, Patience]] = {}
         self._begun = anyio.Event()
 
-    def begin(self, run: RunId, workspace: str, patience: Patience) -> None:
-        self._turns[run] = (workspace, patience)
+    @contextmanager
+    def watched(self, run: RunId, workspace: str, patience: Patience, look: Look) -> Iterator[None]:
+        """What is done in the block is called off once too much room is taken."""
+        self._at_work[run] = (workspace, look, patience)
         self._begun.set()
-
-    def end(self, run: RunId) -> None:
-        self._turns.pop(run, None)
+        try:
+            yield
+        finally:
+            del self._at_work[run]
 
     async def keep(self) -> None:
-        """Runs until cancelled: while it does, a turn that takes too much room is ended."""
+        """Runs until cancelled: while it does, what takes too much room is ended."""
         while True:
-            if not self._turns:
+            if not self._at_work:
                 self._begun = anyio.Event()
                 await self._begun.wait()
             await anyio.sleep(self._workspaces.look_every_s)
-            for run, (workspace, patience) in list(self._turns.items()):
-                why = await self._workspaces.outgrown(workspace)
-                if why and run in self._turns and self._turns[run][1] is patience:
+            for run, entry in list(self._at_work.items()):
+                workspace, look, patience = entry
+                why = await look(workspace)
+                if why and self._at_work.get(run) is entry:
                     patience.call_off(FailureKind.OUT_OF_ROOM, why)

@@ -71,7 +71,11 @@ class Workspaces(Protocol):
         ...
 
     async def outgrown(self, workspace: str) -> str:
-        """Why the agent in there may not go on, likewise; it is asked while it works."""
+        """Why what is at work in there may not go on, likewise; it is asked meanwhile."""
+        ...
+
+    async def candidate_outgrown(self, workspace: str) -> str:
+        """The same of the clean clone in which its work is checked."""
         ...
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
@@ -87,6 +91,10 @@ class Workspaces(Protocol):
         base, whatever the work made of them. Where it can't be set up as it is, that is a check
         which has failed.
         """
+        ...
+
+    async def drop_candidate(self, workspace: str) -> None:
+        """Remove that clone: nothing in it is anybody's work."""
         ...
 
     async def changes(self, candidate: Candidate) -> Sequence[FileChange]:

@@ -38,6 +38,26 @@ async def test_k17_a_workspace_that_holds_too_much_is_noticed_without_its_box(
     assert "and may hold 5 MB; remove what is not needed, or raise limits.disk_mb" in after
 
 
+@pytest.mark.parametrize("place", ["deep/er", "$HOME/cache"])
+async def test_k17_a_clean_clone_that_holds_too_much_is_noticed_and_can_be_dropped(
+    root, tmp_path, place
+):
+    """K17: it may hold as much as the workspace, and neither counts for the other."""
+    desk = await desk_at(root, tmp_path, disk_mb=5)
+    await desk.worked("echo x >x")
+    candidate = await desk.candidate()
+    before = await desk.workspaces.candidate_outgrown("w")
+    await desk.in_box(candidate.box, f"mkdir -p {place}; head -c 9000000 /dev/urandom >{place}/big")
+
+    after = await desk.workspaces.candidate_outgrown("w")
+    await desk.workspaces.drop_candidate("w")
+
+    assert before == ""
+    assert after.startswith("the clean clone of the work holds 8 MB, and may hold 5 MB;")
+    assert await desk.workspaces.outgrown("w") == ""
+    assert await desk.workspaces.candidate_outgrown("w") == ""
+
+
 async def test_k17_without_a_limit_a_workspace_may_hold_anything(root, tmp_path):
     desk = await desk_at(root, tmp_path)
     await desk.opened()

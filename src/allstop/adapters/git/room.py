@@ -11,7 +11,9 @@ LOW_BYTES = 200 * 1024**2
 """Left for the record and for work that comes home: below it, nothing that writes goes on."""
 
 MOST_ENTRIES = 200_000
-"""What has more files than this is measured after the turn only, in its box."""
+"""Of what has more files, so many are counted; a workspace is measured whole after a turn."""
+
+WORKSPACE, CLEAN_CLONE = "the workspace", "the clean clone of the work"
 
 
 def shortage(folder: os.PathLike[str], low_bytes: int = LOW_BYTES) -> str:
@@ -23,15 +25,15 @@ def shortage(folder: os.PathLike[str], low_bytes: int = LOW_BYTES) -> str:
     return f"the disk has {_mb(free)} left, and {_mb(low_bytes)} are kept free; make room on it"
 
 
-def outgrown(tree: Tree, disk_mb: int) -> str:
-    """Why an agent may not go on there: it holds more than it may."""
+def outgrown(tree: Tree, disk_mb: int, what: str) -> str:
+    """Why what is at work there may not go on: it holds more than it may."""
     held = size_of(tree)
-    return "" if held <= disk_mb * 1024**2 else too_big(held, disk_mb)
+    return "" if held <= disk_mb * 1024**2 else too_big(held, disk_mb, what)
 
 
-def too_big(held: int, disk_mb: int) -> str:
+def too_big(held: int, disk_mb: int, what: str = WORKSPACE) -> str:
     return (
-        f"the workspace holds {_mb(held)}, and may hold {disk_mb:,} MB;"
+        f"{what} holds {_mb(held)}, and may hold {disk_mb:,} MB;"
         " remove what is not needed, or raise limits.disk_mb"
     )
 

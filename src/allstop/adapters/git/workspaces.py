@@ -144,10 +144,15 @@ class GitWorkspaces:
         return room.shortage(self._folder, self._low_bytes)
 
     async def outgrown(self, workspace: str) -> str:
+        return await self._outgrown(self._tree(workspace), room.WORKSPACE)
+
+    async def candidate_outgrown(self, workspace: str) -> str:
+        return await self._outgrown(self._tree(workspace).check, room.CLEAN_CLONE)
+
+    async def _outgrown(self, tree: Tree, what: str) -> str:
         if (short := self.shortage()) or self._disk_mb is None:
             return short
-        tree = self._tree(workspace)
-        return await anyio.to_thread.run_sync(room.outgrown, tree, self._disk_mb)
+        return await anyio.to_thread.run_sync(room.outgrown, tree, self._disk_mb, what)
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         try:
@@ -183,6 +188,9 @@ class GitWorkspaces:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
         return found._replace(box=self._making.place(clean, kept), tree=tree or "")
+
+    async def drop_candidate(self, workspace: str) -> None:
+        await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
 
     async def changes(self, candidate: Candidate) -> Sequence[FileChange]:
         return await file_changes(self._repository, candidate.base, candidate.commit)
@@ -241,7 +249,7 @@ class GitWorkspaces:
             await repository.set_refs(f"update {ref} {commit} {there or '0' * len(commit)}")
         except TROUBLE as error:
             return _failed(error)
-        await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
+        await self.drop_candidate(workspace)
         return Delivered(branch=branch, commit=commit)
 
     def close(self) -> None:
