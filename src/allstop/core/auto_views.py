@@ -11,17 +11,14 @@ from msgspec.structs import replace
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.auto import (
-    GATE,
     Action,
     AutoSpec,
     AutoState,
     Decision,
     History,
     TurnSummary,
-    by_rules,
-    gated,
-    overridden,
 )
+from allstop.core.auto_rules import GATE, by_rules, gated, overridden
 from allstop.core.auto_stops import Stop, StopOf, stop_of
 from allstop.core.brakes import Grip
 from allstop.core.events import Closed, Event, Opened

@@ -18,12 +18,9 @@ from allstop.core.auto import (
     DecisionPolicy,
     Doing,
     TurnSummary,
-    after_gate,
-    by_rules,
-    gated,
-    may_wait,
     read_decision,
 )
+from allstop.core.auto_rules import after_gate, by_rules, gated, may_wait
 from allstop.core.commands import Answer, Resume, Retry, Say
 from allstop.core.events import (
     ChildClosed,
