@@ -51,3 +51,37 @@ def test_b21_approve_without_a_name_says_what_waits(person):
     person.allstop("run", "add a line", code=3)
 
     assert person.refuses("approve").endswith("hint: allstop approve T1\n")
+
+
+THREAD = """
+[agents.coder]
+driver = "scripted"
+script = "coder.toml"
+
+[auto]
+cooldown_s = 0
+review = "never"
+"""
+CODER = """
+[[turn]]
+steps = [{ write = "b.txt", text = "b\\n" }, { signal = "PENDING: more of it?" }]
+[[turn]]
+steps = [{ signal = "COMPLETE" }]
+"""
+
+
+def test_f10_what_a_thread_changes_can_be_seen_before_and_after_its_merge(person):
+    """F10: in the terminal as on the page."""
+    person.write("allstop.toml", THREAD)
+    person.write("coder.toml", CODER)
+    person.git("add", "-A")
+    person.git("commit", "-qm", "settings")
+    person.allstop("trust", "--yes")
+    person.allstop("auto", "Write it", code=3)
+
+    waits = person.allstop("diff", "auto1")
+    person.allstop("tell", "auto1", "No.")
+    person.allstop("resume", "auto1")
+
+    assert waits.startswith("added    b.txt  +1 -0\n\ndiff --git a/b.txt b/b.txt\n")
+    assert person.allstop("diff", "auto1") == waits

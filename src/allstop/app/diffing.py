@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from allstop.adapters.git.diffs import Shown, commits_of, shown_diff
@@ -9,10 +10,33 @@ from allstop.adapters.git.repository import Repository
 from allstop.app import board as boards
 from allstop.app.looking import record_of
 from allstop.core.errors import NotFoundError
+from allstop.core.events import Closed, Event
 from allstop.core.tasks import Task
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+
+
+async def diff_named(house: House, name: str) -> Shown:
+    """Of a task, or of a thread of Full Auto.
+
+    Raises:
+        NotFoundError: there is none of that name, or no work of it.
+    """
+    heads = await house.records.heads() if house.has_store else []
+    is_thread = any(head.run == name and head.kind == "auto" for head in heads)
+    if not is_thread or (await boards.read(house)).state.board.get(name):
+        return await diff_of(house, await boards.find(house, name))
+    merges = [head.run for head in heads if head.parent == name and head.kind == "merge"]
+    records = [await record_of(house, merge) for merge in merges]
+    merged = [commit for each in records if (commit := _commit_of(each.events))]
+    return await diff_in(house, name, merged[-1] if merged else "")
+
+
+def _commit_of(events: Sequence[Event]) -> str:
+    """What a merge made, once it is over."""
+    last = events[-1]
+    return last.facts.get("commit", "") if isinstance(last, Closed) else ""
 
 
 async def diff_of(house: House, task: Task) -> Shown:

@@ -36,7 +36,7 @@ COMMANDS = {
     "room": ("room", 'Let agents talk about a GOAL; type to join in, "Allstop" ends it.'),
     "auto": ("auto", "Keep an agent going on a PROMPT, decision by decision; merge at the end."),
     "guidance": ("guidance", "What guidance would tell an agent; `guidance demo` tries it."),
-    "diff": ("diff", "What the work of a task changes."),
+    "diff": ("diff", "What the work of a task or a thread changes."),
     "approve": ("people", "Merge work that waits for review."),
     "redo": ("people", "Send work that waits for review back, with a comment."),
     "comment": ("remarks", "Say something of lines of the work, as one message to its agent."),

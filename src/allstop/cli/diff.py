@@ -1,4 +1,4 @@
-"""What the work of a task changes: diff."""
+"""What the work of a task or a thread changes: diff."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = (
 @json_option
 @click.pass_obj
 def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
-    """What the work of a task changes, from where it began; of merged work what was merged."""
+    """What the work of a task or a thread changes; of merged work what was merged."""
     with context.house() as house:
         found = run(lambda: _diff(house, task_id))
     if as_json:
@@ -48,10 +48,9 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
 
 
 async def _diff(house: House, task_id: str) -> Shown:
-    from allstop.app.board import find
-    from allstop.app.diffing import diff_of
+    from allstop.app.diffing import diff_named
 
-    return await diff_of(house, await find(house, task_id))
+    return await diff_named(house, task_id)
 
 
 def _as_document(task_id: str, found: Shown, *, with_patch: bool) -> dict[str, object]:
