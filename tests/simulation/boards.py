@@ -100,11 +100,16 @@ def check_start(run, state, event):
         rule(task.status is Status.MERGING, "what is merged waits to be merged", run, task)
         return
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
-    ready = by_chance.in_order(board)
-    limited = limited_agents(state.pilot, event.at)
-    free = [t for t in ready if not limited or not limited.issuperset(spec.agents_for(t.agent))]
+    free = somebody_is_free_for(by_chance.in_order(board), state.pilot, event.at)
     wanted = [t for t in free if t.assigned or spec.mode is Mode.AUTOPILOT]
     rule(task == wanted[0], "the best ready task starts", run, task, wanted[0])
+
+
+def somebody_is_free_for(tasks, pilot, now):
+    """Those that need not wait until an agent's limit is over."""
+    limited = limited_agents(pilot, now)
+    agents_for = pilot.spec.agents_for
+    return [task for task in tasks if not limited or not limited.issuperset(agents_for(task.agent))]
 
 
 def check_after(run, state):
@@ -129,8 +134,8 @@ def check_at_rest(run, state, now):
         return
     pilot = state.pilot
     may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
-    has_room = pilot.board.count(Status.ACTIVE) < pilot.spec.slots
-    ready = by_chance.ready(pilot.board)
+    has_room = pilot.at_work(now) < pilot.spec.slots
+    ready = somebody_is_free_for(by_chance.ready(pilot.board), pilot, now)
     move = outlook(PILOT, state, now)
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked
