@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from people import wait_for
+from people import alive, wait_for
 
 SETTINGS = """
 [agents.coder]
@@ -222,6 +222,43 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert person.runs() == {"auto1": "paused"}
+
+
+def test_k3_ctrl_c_twice_stops_full_auto_although_another_process_has_the_store(coder):
+    """K3, Q19: its agent ends at once, by what needs no store: so everything is stopped."""
+    person = coder('[[turn]]\nsteps = [{ run = "sleep 70000654" }]\n')
+    process = person.start("auto", "Write a parser")
+    wait_for(lambda: alive("sleep 70000654"), "the first turn")
+    other = sqlite3.connect(person.repository / ".allstop" / "journal.db", isolation_level=None)
+    other.execute("begin immediate")
+
+    process.send_signal(signal.SIGINT)
+    lines = iter(process.stdout.readline, "")
+    assert any("pausing after this turn" in line for line in lines)
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: alive("sleep 70000654") == [], "the agent's end")
+    other.execute("rollback")
+    other.close()
+
+    said = process.communicate(timeout=20)[0]
+    assert process.returncode == 130, said
+    assert "ALLSTOP of everything: the store takes nothing now" in said
+    assert "■ ALLSTOP since" in person.allstop("status")
+    assert "Go on: allstop resume, then allstop resume auto1" in said
+    assert person.allstop("log", "auto1").count("takes a turn") == 1
+
+
+@pytest.mark.parametrize("typed", ["\x03", "Allstop\n"])
+def test_k3_at_a_terminal_full_auto_ends_when_it_is_stopped(coder, typed):
+    person = coder('[[turn]]\nsteps = [{ run = "sleep 70000655" }]\n')
+    again = [("Ctrl-C again", typed)] if typed == "\x03" else []
+
+    said, code = person.at_terminal(
+        "auto", "Write a parser", keys=[("takes a turn", typed), *again]
+    )
+
+    assert code == 130, said
+    assert alive("sleep 70000655") == []
 
 
 def test_f5_a_person_at_the_terminal_answers(coder):

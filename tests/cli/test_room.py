@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -85,6 +86,25 @@ def test_a_signal_is_allstop_for_the_room(person, number):
     assert shown.count(STOPPED) == 1
     assert "LATE-ZEBRA" not in shown + person.log()
     assert "ALLSTOP" not in person.allstop("status")
+
+
+@pytest.mark.parametrize("how", ["a signal", "the word"])
+def test_q19_a_stop_ends_the_room_although_another_process_has_the_store(person, how):
+    """Q19, K3: by what needs no store, so that everything is stopped."""
+    talk = begun(person)
+    other = sqlite3.connect(person.repository / ".allstop" / "journal.db", isolation_level=None)
+    other.execute("begin immediate")
+
+    if how == "a signal":
+        talk.process.send_signal(signal.SIGINT)
+    else:
+        talk.type("Allstop")
+    talk.notes("ALLSTOP of everything")
+    other.execute("rollback")
+    other.close()
+
+    assert STOPPED in talk.ends(130)
+    assert "■ ALLSTOP since" in person.allstop("status")
 
 
 def test_r7_the_typed_word_ends_it(person):

@@ -176,6 +176,26 @@ def test_k3_ctrl_c_twice_is_allstop(person, slow, mark):
     assert "Ctrl-C twice" in person.allstop("status")
 
 
+def test_k3_ctrl_c_twice_ends_agents_at_once_although_another_process_has_the_store(
+    person, slow, mark
+):
+    """K3, Q19: the STOP file needs no store, and nothing is written before it counts."""
+    other = sqlite3.connect(person.repository / ".allstop" / "journal.db", isolation_level=None)
+    other.execute("begin immediate")
+
+    slow.send_signal(signal.SIGINT)
+    assert any("pausing" in line for line in iter(slow.stdout.readline, ""))
+    slow.send_signal(signal.SIGINT)
+    wait_for(lambda: alive(f"sleep {mark}") == [], "the agents' end")
+    other.execute("rollback")
+    other.close()
+
+    slow.communicate(timeout=20)
+    assert slow.returncode == 130
+    assert person.runs() == {"board/T1.1": "stopped"}
+    assert "Ctrl-C twice" in person.allstop("status")
+
+
 def test_q15_a_killed_program_takes_its_agents_with_it_and_is_resumed(person, slow, mark):
     """Q15, P7: kill -9 leaves no process; the next one goes on in the kept workspace."""
     slow.kill()

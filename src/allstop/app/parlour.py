@@ -26,6 +26,7 @@ class Parlour:
         self.thread = thread
         self.run = run_of(thread)
         self.engine = shop.engine
+        self.launcher = shop.launcher
         self.hire = shop.hire
 
     async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:

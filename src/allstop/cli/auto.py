@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,10 +11,10 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context,
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.app.work import Workshop
     from allstop.core.approvals import Ask
     from allstop.core.auto import AutoState
     from allstop.core.run import RunState
-    from allstop.engines.local import LocalEngine
     from allstop.ports import Record
 
 
@@ -82,7 +81,7 @@ async def drive(
     for note in equipping.notes(house):
         click.echo(f"note: {note}", err=True)
     async with workshop(house, agents) as shop:
-        sitting = _Sitting(house, name, shop.engine, as_json=as_json)
+        sitting = _Sitting(shop, name, as_json=as_json)
         async with anyio.create_task_group() as group:
             group.start_soon(sitting.show)
             group.start_soon(sitting.heed_signals)
@@ -95,15 +94,16 @@ async def drive(
 
 
 class _Sitting:
-    def __init__(self, house: House, name: Any, engine: LocalEngine, *, as_json: bool) -> None:
+    def __init__(self, shop: Workshop, name: Any, *, as_json: bool) -> None:
         import anyio
 
         from allstop.app.autos import PILOT
         from allstop.core.auto_views import Story
 
-        self._house = house
+        self._shop = shop
+        self._house = shop.house
         self._run = name
-        self._engine = engine
+        self._engine = shop.engine
         self._as_json = as_json
         self._seq = 0
         self._story = Story(PILOT)
@@ -155,48 +155,65 @@ class _Sitting:
             self._stirred = anyio.Event()
             await self._engine.idle()
             state = self._engine.state(self._run)
-            if state is None or not sys.stdin.isatty():
+            if state is None or self._is_held(state) or not sys.stdin.isatty():
                 return
             await self._stirred.wait()
 
+    def _is_held(self, state: RunState[AutoState]) -> bool:
+        """Paused or stopped: nothing that is typed here would make it go on."""
+        from allstop.core.helm import Hold
+
+        return state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
+
     async def heed_signals(self) -> None:
         from allstop.cli.heeding import heed_signals
-        from allstop.core.commands import Allstop, Pause
+        from allstop.core.commands import Pause
 
         async def pause() -> None:
             await self._engine.command(self._run, Pause(), by="Ctrl-C")
 
-        async def stop(by: str) -> None:
+        pausing = "pausing after this turn; Ctrl-C again stops it now"
+        await heed_signals(pause, self._stop, _note, pausing=pausing)
+
+    async def _stop(self, by: str) -> None:
+        from allstop.app.stopping_here import stop_one
+        from allstop.core.commands import Allstop
+
+        async def tell() -> None:
             await self._engine.command(self._run, Allstop(), by=by)
 
-        pausing = "pausing after this turn; Ctrl-C again stops it now"
-        await heed_signals(pause, stop, partial(click.echo, err=True), pausing=pausing)
+        await stop_one(self._shop, tell, by, _note)
 
     async def heed_typing(self) -> None:
-        from allstop.app.speaking import typed_reply
         from allstop.cli.room_screen import piped_lines
-        from allstop.core.commands import Allstop, Say, is_allstop
+        from allstop.core.errors import AllstopError
 
         async for line in piped_lines(sys.stdin.fileno()):
-            words = line.strip()
-            ask = next(iter(self._state.asks.values()), None) if self._state else None
-            reply = typed_reply(ask, words) if ask else None
-            if is_allstop(words):
-                await self._engine.command(self._run, Allstop())
-            elif reply is not None:
-                await self._engine.command(self._run, reply)
-            elif words:
-                await self._engine.command(self._run, Say(text=words))
+            try:
+                await self._heed_words(line.strip())
+            except AllstopError as error:
+                _note(f"{error.message} ({error.hint})")
+
+    async def _heed_words(self, words: str) -> None:
+        from allstop.app.speaking import typed_reply
+        from allstop.core.commands import Say, is_allstop
+
+        ask = next(iter(self._state.asks.values()), None) if self._state else None
+        reply = typed_reply(ask, words) if ask else None
+        if is_allstop(words):
+            await self._stop("user")
+        elif reply is not None:
+            await self._engine.command(self._run, reply)
+        elif words:
+            await self._engine.command(self._run, Say(text=words))
 
     async def goodbye(self) -> int:
-        from allstop.core.helm import Hold
         from allstop.core.moves import Outcome
 
         state = self._state
         assert state is not None, "it was opened"
-        held = state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
         if state.closed is None:
-            return self._left_open(state, held=held)
+            return self._left_open(state)
         match state.closed.outcome:
             case Outcome.DONE:
                 return FINISHED
@@ -207,12 +224,13 @@ class _Sitting:
             case _:
                 return FAILED
 
-    def _left_open(self, state: RunState[AutoState], *, held: bool) -> int:
+    def _left_open(self, state: RunState[AutoState]) -> int:
         """Say why it goes no further, and what helps."""
+        from allstop.core.helm import Hold
         from allstop.core.moves import Wait
         from allstop.core.run import outlook
 
-        name, now = self._run, self._house.clock.now()
+        name, now, held = self._run, self._house.clock.now(), self._is_held(state)
         move = outlook(self._story.pilot, state, now, self._engine.helm)
         why = move.reason if isinstance(move, Wait) else "it waits"
         code = LIMIT if isinstance(move, Wait) and move.at_limit else WAITS
@@ -220,9 +238,15 @@ class _Sitting:
         if code == LIMIT:
             more = "allstop today" if state.short_until else f"allstop limit {name} --times 2"
             helps = f"{more}, then {helps}"
+        if self._engine.helm.hold is not Hold.NONE:
+            helps = f"allstop resume, then {helps}"
         if not self._as_json:
             click.echo(f"{name}: {'stopped' if held else why}. Go on: {helps}")
         return STOPPED if held else code
+
+
+def _note(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def _offered(ask: Ask) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from allstop.app import boarding, equipping, overview
 from allstop.app.cleaning import sweep
 from allstop.app.following import follow_tree
 from allstop.app.speaking import refuse_if_stopped
-from allstop.app.stopping import raise_stop_file
+from allstop.app.stopping_here import stop_all
 from allstop.app.token_caps import budgets_hold
 from allstop.cli.board_screen import BoardScreen, make_board_screen
 from allstop.cli.heeding import heed_signals
@@ -32,7 +31,6 @@ from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.views import receipt
-from allstop.ports import StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -68,7 +66,7 @@ async def work(
             screen.begin(session)
             session.shop.engine.view(screen.live)
             async with anyio.create_task_group() as group:
-                group.start_soon(_heed_signals, house, session, screen)
+                group.start_soon(_heed_signals, session, screen)
                 group.start_soon(_show, house, screen)
                 await session.shop.engine.idle()
                 await _caught_up(house, screen)
@@ -92,17 +90,13 @@ async def _caught_up(house: House, screen: BoardScreen) -> None:
             screen.records(await house.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _heed_signals(house: House, session: boarding.Session, screen: BoardScreen) -> None:
-    engine = session.shop.engine
-
+async def _heed_signals(session: boarding.Session, screen: BoardScreen) -> None:
     async def pause() -> None:
-        await engine.command(BOARD, Pause(), by="Ctrl-C")
+        await session.shop.engine.command(BOARD, Pause(), by="Ctrl-C")
 
     async def stop(by: str) -> None:
         screen.note("■ ALLSTOP")
-        raise_stop_file(house, by)
-        with suppress(StoreFullError, StoreBusyError):  # the file says it too
-            await engine.allstop(by=by)
+        await stop_all(session.shop, by)
 
     pausing = "pausing: running agents end their iteration; Ctrl-C again is Allstop"
     await heed_signals(pause, stop, screen.note, pausing=pausing)

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -222,12 +223,19 @@ class _Sitting:
             await self._stirred.wait()
 
     async def heed_signals(self, signals: AsyncIterator[signal.Signals]) -> None:
-        from allstop.app.rooms import stop
-
         async for number in signals:
-            heard = await stop(self._house, self._place.thread, number.name)
+            await self._stop(number.name)
+
+    async def _stop(self, by: str) -> None:
+        from allstop.app.rooms import stop
+        from allstop.app.stopping_here import stop_one
+
+        async def tell() -> None:
+            heard = await stop(self._house, self._place.thread, by)
             if not heard.stopped:
                 self._leave()
+
+        await stop_one(self._place, tell, by, self.screen.note)
 
     def _leave(self) -> None:
         self._stays = False
@@ -236,22 +244,32 @@ class _Sitting:
         self._stirred.set()
 
     async def heed_typing(self, stays: bool) -> None:
-        from allstop.app.rooms import typed
+        from allstop.app.stopping_here import stop_one
+        from allstop.core.commands import is_allstop
         from allstop.core.errors import AllstopError
 
         async for line in self.screen.typed():
+            heed = partial(self._heed_line, line)
             try:
-                heard = await typed(self._house, self._place.thread, line)
-                if heard.began is not None:
-                    await self._place.begin(heard.began)
-                    self._began = True
-                elif heard.note:
-                    self.screen.note(heard.note)
+                if is_allstop(line):
+                    await stop_one(self._place, heed, "user", self.screen.note)
+                else:
+                    await heed()
             except AllstopError as error:
                 hint = f" ({error.hint})" if error.hint else ""
                 self.screen.note(f"{error.message}{hint}")
         if stays:
             self._leave()
+
+    async def _heed_line(self, line: str) -> None:
+        from allstop.app.rooms import typed
+
+        heard = await typed(self._house, self._place.thread, line)
+        if heard.began is not None:
+            await self._place.begin(heard.began)
+            self._began = True
+        elif heard.note:
+            self.screen.note(heard.note)
 
     def exit_code(self) -> int:
         last = self._view.room.last

@@ -1,0 +1,64 @@
+"""Stopping in the process that drives, also while the store takes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from allstop.adapters.journals.sentinel import Sentinel
+from allstop.app.stopping import ANSWER_S, raise_stop_file
+from allstop.engines.local import EVERYTHING, LocalEngine
+from allstop.ports import Launcher, StoreBusyError, StoreFullError
+
+if TYPE_CHECKING:
+    from allstop.app.house import House
+
+ALL_INSTEAD = "■ ALLSTOP of everything: the store takes nothing now, and this needs no store"
+
+
+class Place(Protocol):
+    """Where runs are driven."""
+
+    @property
+    def house(self) -> House: ...
+    @property
+    def engine(self) -> LocalEngine: ...
+    @property
+    def launcher(self) -> Launcher: ...
+
+
+async def stop_all(place: Place, by: str) -> None:
+    """The file counts before whatever is written later, so agents can be ended before the store
+    has taken the stop: nothing that comes back from them is taken for a result.
+    """
+    raise_stop_file(place.house, by)
+    if Sentinel(place.house.folder / "STOP").is_up():
+        place.launcher.strike(EVERYTHING)
+    with suppress(StoreFullError, StoreBusyError):  # the file says it too
+        await place.engine.allstop(by=by)
+
+
+async def stop_one(
+    place: Place, tell: Callable[[], Awaitable[object]], by: str, note: Callable[[str], None]
+) -> None:
+    """Stop one run by `tell`; everything, where the store doesn't take that while a person waits."""
+    over = anyio.Event()
+    told = False
+
+    async def keep_telling() -> None:
+        nonlocal told
+        with suppress(StoreFullError, StoreBusyError):
+            await tell()
+            told = True
+        over.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(keep_telling)
+        with anyio.move_on_after(ANSWER_S):
+            await over.wait()
+        if not told:
+            note(ALL_INSTEAD)
+            await stop_all(place, by)
