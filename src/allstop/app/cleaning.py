@@ -64,12 +64,14 @@ async def remove(house: House, names: list[str], *, force: bool) -> list[Removal
 async def to_roll_back(house: House, task_id: str) -> Task:
     """
     Raises:
-        AllstopError: there is no such task, or a person works on the branch it was brought to.
+        AllstopError: there is no such task, a person works on the branch it was brought to, or
+            not all that is in its workspace could be kept.
     """
     task = await board.find(house, task_id)
     if not task.merged:
         async with _cleaning(house, alone=False) as cleaning:
             await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
+            await cleaning.refuse_if_lost(task_id, LABEL)
     return task
 
 

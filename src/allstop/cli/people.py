@@ -306,7 +306,8 @@ async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_j
     for removal in done:
         if removal.removed:
             kept = f"; its commits are kept as {removal.backup}" if removal.backup else ""
-            click.echo(f"{removal.name}: removed, {removal.freed_bytes / 1e6:.1f} MB{kept}")
+            lost = f"; {removal.reason}" if removal.reason else ""
+            click.echo(f"{removal.name}: removed, {removal.freed_bytes / 1e6:.1f} MB{kept}{lost}")
         else:
             click.echo(f"{removal.name}: stays: {removal.reason}")
     if not done:

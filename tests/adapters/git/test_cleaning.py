@@ -2,10 +2,11 @@
 
 import pytest
 
-from adapters.git.desk import git
+from adapters.git.desk import commit, git
 from allstop.adapters.git.cleaning import Cleaning, State
 from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
+from allstop.core.errors import AllstopError
 
 
 @pytest.fixture
@@ -46,6 +47,10 @@ MESS = {
     ),
     "another branch without work": ("git branch side; git tag here", (False, False)),
     "stashed": ("echo x >a.txt; git stash -q", (False, True)),
+    "stashed, and its log is gone": (
+        "echo x >a.txt; git stash -q; rm -r .git/logs",
+        (False, True),
+    ),
 }
 
 
@@ -115,6 +120,103 @@ async def test_b18_each_time_it_is_another_ref(desk, cleaning):
     assert backups == ["refs/allstop/backup/w/1", "refs/allstop/backup/w/2"]
 
 
+async def contents(desk, backups):
+    names = (git(desk.root, "ls-tree", "--name-only", ref) for ref in backups.split(" and "))
+    return sorted({name for told in names for name in told.split()})
+
+
+async def test_b6_side_branches_and_stashes_are_kept_by_refs_too(desk, cleaning):
+    """B6, B19: cleaning a workspace up loses nothing that git knows in it."""
+    await desk.worked("echo x >x")
+    await desk.agent(
+        "git switch -qc side; echo s >side; git add -A; git commit -qm s; git tag t; git switch -q -;"
+        "for n in 1 2; do echo $n >stashed$n; git stash -qu; done;"
+        "git switch -q --detach; echo d >detached; git add -A; git commit -qm d; echo y >y"
+    )
+
+    removal = await cleaning.remove("w", "clean", force=True)
+
+    assert removal.removed
+    assert removal.reason == ""
+    assert removal.backup.split(" and ") == refs(desk.root)
+    assert len(refs(desk.root)) == 4  # two stashes, the side branch, and the tree
+    kept = git(desk.root, "log", "--format=", "--name-only", "-m", "--glob=refs/allstop/backup")
+    assert set(kept.split()) >= {"x", "side", "stashed1", "stashed2", "detached", "y"}
+    assert await contents(desk, removal.backup) == ["a.txt", "detached", "side", "x", "y"]
+    git(desk.root, "gc", "-q", "--prune=now")
+    assert git(desk.root, "fsck", "--strict", "--no-dangling") == ""
+
+
+async def test_b18_a_rollback_keeps_side_branches_and_stashes_too(desk, cleaning):
+    await desk.worked("echo x >x")
+    await desk.agent("echo s >s; git stash -qu; git branch old; git commit -q --amend -m other")
+
+    backups = (await cleaning.reset("w", "clean")).split(" and ")
+
+    assert backups == refs(desk.root)
+    assert len(backups) == 2  # the stash on what was amended, and what was made of it
+
+
+async def test_b6_a_tree_in_the_middle_of_a_conflict_is_kept_as_it_is(desk, cleaning):
+    await desk.worked("echo ours >a.txt")
+    commit(desk.root, a_txt="theirs\n")
+    await desk.opened(onto=git(desk.root, "rev-parse", "main"))
+    await desk.agent("echo half solved >>a.txt")
+
+    removal = await cleaning.remove("w", "clean", force=True)
+
+    kept = git(desk.root, "show", f"{removal.backup}:a.txt")
+    assert "<<<<<<<" in kept
+    assert kept.endswith("half solved")
+
+
+FORGED = (
+    "blob=$(echo x | git hash-object -w --stdin);"
+    " tree=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree);"
+    " tree=$(printf '040000 tree %s\\t.git\\n' $tree | git mktree);"
+    " git branch side $(git commit-tree $tree -p HEAD -m forged)"
+)
+UNKEEPABLE = {
+    "a repository of its own": (
+        "git init -q in; cd in; git -c user.name=A -c user.email=a@b commit -q --allow-empty -m x",
+        "repositories of their own are in it: in;",
+    ),
+    "objects that git refuses": (FORGED, "git unpack-objects:"),
+}
+
+
+@pytest.mark.parametrize("what", UNKEEPABLE)
+async def test_b6_a_workspace_stays_where_not_all_of_it_can_be_kept(desk, cleaning, what):
+    script, why = UNKEEPABLE[what]
+    await desk.opened()
+    await desk.agent(script)
+    before = refs(desk.root)
+
+    removal = await cleaning.remove("w", "clean", force=True)
+
+    assert not removal.removed
+    assert why in removal.reason
+    assert str(desk.tree()) in removal.reason
+    with pytest.raises(AllstopError, match="the workspace of w stays: not all of it can be kept"):
+        await cleaning.reset("w", "clean")
+    assert desk.tree().is_dir()
+    assert refs(desk.root) == before
+
+
+async def test_b18_a_rollback_does_not_take_along_what_no_ref_can_keep(desk, cleaning):
+    await desk.worked("echo x >x")
+    await desk.agent("echo y >y; rm -rf .git")
+
+    with pytest.raises(AllstopError, match="it is damaged") as damaged:
+        await cleaning.reset("w", "clean")
+    await desk.opened()
+    with pytest.raises(AllstopError, match="put aside"):
+        await cleaning.refuse_if_lost("w", "clean")
+
+    assert damaged.value.hint == "`allstop clean --force w` removes it with that"
+    assert (desk.folder / "w" / "damaged" / "y").is_file()
+
+
 async def test_b18_nothing_to_throw_away(desk, cleaning):
     assert await cleaning.reset("never", "clean") == ""
 
@@ -130,6 +232,7 @@ async def test_b6_a_damaged_one_is_removed_only_by_name_and_what_came_home_is_ke
     assert leftover.state is State.DAMAGED
     assert not unasked.removed
     assert git(desk.root, "rev-parse", asked.backup) == change.head
+    assert asked.reason == "nothing keeps what was in it when it was damaged"
     assert not desk.tree().exists()
 
 

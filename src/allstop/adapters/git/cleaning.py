@@ -25,11 +25,11 @@ from allstop.adapters.git.names import (
     tip_ref,
 )
 from allstop.adapters.git.repository import Repository
+from allstop.adapters.git.salvage import heads_of, salvage
 from allstop.adapters.git.scripts import LOOK
 from allstop.adapters.git.trees import Tree
 from allstop.adapters.git.workspaces import GitWorkspaces
 from allstop.core.errors import AllstopError
-from allstop.core.moves import Failed
 from allstop.ports import Launcher
 
 LOOK_WITHIN_S = 60.0
@@ -70,6 +70,20 @@ class Leftover(Struct, frozen=True, kw_only=True):
         return self.state is not State.DAMAGED and not has_work
 
     @property
+    def has_work(self) -> bool:
+        """Whether there is something in it that git can be asked for."""
+        return self.state is State.WHOLE and (self.unmerged or self.uncommitted)
+
+    @property
+    def cannot_be_kept(self) -> str:
+        """What no ref keeps, once it is removed."""
+        what = [
+            *(["what was in it when it was damaged"] if self.state is State.DAMAGED else []),
+            *(f"what was put aside in {path}" for path in self.put_aside),
+        ]
+        return f"nothing keeps {' and '.join(what)}" if what else ""
+
+    @property
     def why_not(self) -> str:
         """What would be lost with it."""
         if self.state is State.DAMAGED:
@@ -88,7 +102,7 @@ class Removal(Struct, frozen=True, kw_only=True):
     name: str
     removed: bool
     reason: str = ""  # why it was not, or not without loss
-    backup: str = ""  # the ref that keeps its commits
+    backup: str = ""  # the refs that keep its commits
     freed_bytes: int = 0
 
 
@@ -127,20 +141,46 @@ class Cleaning:
         if not force and not found.is_safe:
             return Removal(name=workspace, removed=False, reason=found.why_not)
         tree = Tree(self._folder / folder_name(workspace))
-        lost = await self._bring_home(workspace, label) if found.state is State.WHOLE else ""
-        backup = await self._let_go(workspace, found.target, branch)
+        try:
+            inside = await self._bring_home(tree, workspace, label) if found.has_work else []
+        except TROUBLE as error:
+            why = str(error) or "it takes too long"
+            reason = f"not all of it can be kept: {why}; it is in {tree.work}"
+            return Removal(name=workspace, removed=False, reason=reason)
+        backup = await self._let_go(workspace, found.target, branch, inside)
         await anyio.to_thread.run_sync(tree.remove)
         return Removal(
-            name=workspace, removed=True, reason=lost, backup=backup, freed_bytes=found.size_bytes
+            name=workspace,
+            removed=True,
+            reason=found.cannot_be_kept,
+            backup=backup,
+            freed_bytes=found.size_bytes,
         )
 
     async def reset(self, workspace: str, label: str, branch: str = "") -> str:
-        """Throw work away that isn't merged; the ref that keeps it, "" where there was none.
+        """Throw work away that isn't merged; the refs that keep it, "" where there was none.
 
         Raises:
+            AllstopError: not all of it can be kept.
             GitError: the repository can't be written.
         """
-        return (await self.remove(workspace, label, force=True, branch=branch)).backup
+        await self.refuse_if_lost(workspace, label)
+        removal = await self.remove(workspace, label, force=True, branch=branch)
+        if not removal.removed:
+            raise AllstopError(f"the workspace of {workspace} stays: {removal.reason}")
+        return removal.backup
+
+    async def refuse_if_lost(self, workspace: str, label: str) -> None:
+        """
+        Raises:
+            AllstopError: something is in the workspace that no ref can keep.
+        """
+        found = await self._look(folder_name(workspace), label)
+        if found.cannot_be_kept:
+            raise AllstopError(
+                f"the workspace of {workspace} stays: {found.why_not}",
+                f"`allstop clean --force {workspace}` removes it with that",
+            )
 
     async def refuse_if_in_use(self, workspace: str, branch: str) -> None:
         """
@@ -212,13 +252,17 @@ class Cleaning:
             return False
         if None in await self._repository.named(*(f"{commit}^{{commit}}" for commit in commits)):
             return True
+        return bool(await self._unmerged(commits, workspace, target, "--max-count=1"))
+
+    async def _unmerged(
+        self, commits: Sequence[str], workspace: str, target: str, *how: str
+    ) -> set[str]:
+        """What these have in their history, without what the target or the base has."""
         branch = await self._repository.branch(target) if target else None
         lines = filter(None, [branch, await self._repository.commit(base_ref(workspace))])
         wanted = "".join(f"{word}\n" for word in (*commits, *(f"^{line}" for line in lines)))
-        found = await self._repository.output(
-            "rev-list", "--max-count=1", "--stdin", stdin=wanted.encode()
-        )
-        return bool(found)
+        found = await self._repository.output("rev-list", *how, "--stdin", stdin=wanted.encode())
+        return set(found.decode().split())
 
     async def _came_home(self, workspace: str) -> list[str]:
         """The work as it came last, and what a person has made of it."""
@@ -227,19 +271,23 @@ class Cleaning:
 
     # --- removing ---
 
-    async def _bring_home(self, workspace: str, label: str) -> str:
-        """What can be; why the rest could not."""
-        kept = await self._workspaces.keep(workspace, label)
-        return f"not all could be kept: {kept.message}" if isinstance(kept, Failed) else ""
+    async def _bring_home(self, tree: Tree, workspace: str, label: str) -> list[str]:
+        """The commits that have all that is in it, side branches and stashes too."""
+        meta = tree.meta()
+        assert meta is not None, "it was looked at and is whole"
+        place = self._workspaces.place(workspace)
+        return await salvage(self._repository, self._boxes, place, label, meta, self._folder)
 
-    async def _let_go(self, workspace: str, target: str, branch: str) -> str:
+    async def _let_go(self, workspace: str, target: str, branch: str, inside: Sequence[str]) -> str:
         """Drop its refs, once others keep the commits that would be lost; those others."""
         refs = await self._refs_of(workspace, target)
         backups: list[str] = []
-        for commit in await self._came_home(workspace):
-            if await self._are_unmerged([commit], workspace, target):
-                backups.append(await self._next_backup(workspace, commit))
-                await self._repository.set_refs(f"update {backups[-1]} {commit}")
+        known = [*await self._came_home(workspace), *inside]
+        unmerged = await self._unmerged(known, workspace, target) if known else set()
+        lost = [commit for commit in known if commit in unmerged]
+        for commit in await heads_of(self._repository, lost):
+            backups.append(await self._next_backup(workspace, commit))
+            await self._repository.set_refs(f"update {backups[-1]} {commit}")
         await self._repository.set_refs(*_deletions(refs), *await self._set_back(workspace, branch))
         return " and ".join(dict.fromkeys(backups))
 

@@ -46,8 +46,10 @@ _TREE = """
 [ -d .git ] || exit 66
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 
+add_all() { git add -A --ignore-errors -- . "$@" || [ $? -eq 1 ]; }
+
 commit_leftovers() {
-  git add -A --ignore-errors -- . "$@" || [ $? -eq 1 ]
+  add_all "$@"
   if [ -f .git/MERGE_HEAD ] || ! git diff-index --cached --quiet HEAD -- 2>/dev/null; then
     git commit -q --no-verify -m "$message"
   fi
@@ -185,12 +187,43 @@ LOOK = (
     + """
 git rev-parse --verify 'HEAD^{commit}'
 if [ -n "$(git status --porcelain | head -c 1)" ]; then echo dirty; else echo clean; fi
-git stash list | wc -l
+git for-each-ref refs/stash | wc -l
 git rev-list --no-walk --exclude=refs/stash --all
 """
 )
-"""Prints the last commit, whether anything is uncommitted, how many stashes there are, and the last
+"""Prints the last commit, whether anything is uncommitted, 0 where nothing is stashed, and the last
 commit of every ref.
+"""
+
+GATHER = (
+    _START
+    + """
+base=$1 message=$2; shift 2
+"""
+    + _TREE
+    + """
+as_it_is() {
+  export GIT_INDEX_FILE="$PWD/.git/allstop-index"
+  cp .git/index "$GIT_INDEX_FILE" 2>/dev/null || git read-tree HEAD
+  add_all "$@" >&2
+  tree=$(git write-tree)
+  rm -f "$GIT_INDEX_FILE"
+  if [ "$tree" = "$(git rev-parse 'HEAD^{tree}')" ]; then git rev-parse HEAD; else
+    git commit-tree "$tree" -p HEAD -m "$message"
+  fi
+}
+
+now=$(as_it_is "$@")
+all=$(git rev-list --no-walk --all) stashes=$(git stash list --format=%H)
+printf '%s\\n' "$now" $all $stashes ''
+printf '%s\\n' "$now" $all $stashes "^$base" |
+  git pack-objects -q --revs --thin --delta-base-offset --stdout
+"""
+)
+"""All that git knows there, and the tree as it is, whatever state it is in; nothing of it changes.
+
+Prints a commit of the tree, the last commits of all refs and all stashes, an empty line, and a pack
+of them. Arguments after the second are pathspecs of what is nobody's work.
 """
 
 
