@@ -144,6 +144,15 @@ def test_b17_commits_that_would_be_lost_are_not_complete():
     assert "nowhere else: lib, sub." in move.prompt.text
 
 
+def test_b6_complete_with_nothing_but_changes_within_a_submodule_is_told():
+    flight = fly_in_a_workspace(branch="b")
+    change = Change(head="c1", commits=0, files=0, loose=("lib (changed)",))
+
+    move = flight.back(said(COMPLETE, change))
+
+    assert move.prompt == prompt(prompts.again("Fix it", prompts.loose(("lib (changed)",))))
+
+
 @pytest.mark.parametrize("change", [None, NO_WORK])
 def test_k20_complete_without_a_change_is_not_complete(change):
     flight = fly_in_a_workspace(checks=[TESTS], branch="b")

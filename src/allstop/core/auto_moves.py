@@ -52,12 +52,12 @@ def _adviser(spec: AutoSpec) -> Adviser | None:
 def finishing(state: AutoState) -> Move:
     """The gate, one merge, and the end."""
     spec, gate = state.spec, state.gate or state.spec.gate
+    if spec.name and state.change is not None and state.change.loose:
+        names = ", ".join(state.change.loose)
+        note = f"what was done in {names} is nowhere else; its work is kept in the workspace"
+        return Finish(outcome=Outcome.FAILED, note=note)
     if not spec.name or state.change is None or not state.change.files:
         return Finish(outcome=Outcome.DONE, note=state.note)
-    if state.change.loose:
-        names = ", ".join(state.change.loose)
-        note = f"commits in {names} are nowhere else; its work is kept in the workspace"
-        return Finish(outcome=Outcome.FAILED, note=note)
     if (gate.checks or gate.protected) and not state.checked:
         return RunChecks(
             checks=gate.checks,

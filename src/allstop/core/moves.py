@@ -253,7 +253,7 @@ class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     commits: int = 0  # since the base
     files: int = 0
     tree: str = ""  # the same for commits that hold the same files
-    loose: tuple[str, ...] = ()  # repositories in it with commits that are nowhere else
+    loose: tuple[str, ...] = ()  # repositories in it with work that is nowhere else
 
 
 class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -290,10 +290,10 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
             return replace(state, progress=said.text)
         case Signal.BLOCKED if not _must_hear(state):
             return replace(state, end=Outcome.BLOCKED, note=said.text)
-        case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
-            return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)
         case Signal.COMPLETE if state.change is not None and state.change.loose:
             return replace(state, said=NOTHING_SAID, news=prompts.loose(state.change.loose))
+        case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
+            return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)
         case _:
             return state
 

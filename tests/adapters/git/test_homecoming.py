@@ -131,3 +131,39 @@ async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):
 
     assert after.head != before.head
     assert after.tree == before.tree != ""
+
+
+INNER = {
+    "one": ("git init -q in; echo 1 >in/1", "in/1"),
+    "one in another": (
+        "git init -q in; echo 1 >in/1; git init -q in/deep/er; echo 2 >in/deep/er/2",
+        "in/1 in/deep/er/2",
+    ),
+    "one with what it ignores": (
+        "git init -q in; cd in; echo 1 >1; echo 2 >2; echo 2 >.gitignore",
+        "in/.gitignore in/1",
+    ),
+    "one whose files are staged": ("git init -q in; cd in; echo 1 >1; git add -A", "in/1"),
+    "one with an odd name": ("git init -q ' -*'; echo 1 >' -*/1'", "-*/1"),
+    "beside an empty one and a closed file": (
+        "git init -q in; echo 1 >in/1; git init -q none; echo x >closed; chmod 000 closed",
+        "in/1",
+    ),
+    "where files are known already": ("mkdir in; echo 1 >in/1; git add -A; git init -q in", "in/1"),
+}
+
+
+@pytest.mark.parametrize("what", INNER)
+async def test_b6_files_of_a_repository_without_a_commit_are_work(desk, what):
+    """B6: `git init` in a folder of the workspace hides nothing that is in it."""
+    script, files = INNER[what]
+
+    change = await desk.worked(f"echo x >x; ({script})")
+    await desk.agent("find . -name 1 -exec sh -c 'echo later >$(dirname \"$0\")/later' {} ';'")
+    later = await desk.kept()
+
+    listed = git(desk.root, "ls-tree", "-r", "--name-only", change.head).split("\n")
+    assert " ".join(listed).replace("a.txt", "").replace(" x", "").split() == files.split()
+    assert change.files == len(listed) - 1
+    assert change.loose == ()
+    assert (later.files, later.loose) == (change.files + 1, ())

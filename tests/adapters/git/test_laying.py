@@ -198,6 +198,22 @@ async def test_b17_commits_that_are_only_in_a_submodule_of_the_workspace_are_tol
     assert (back.loose, back.files) == ((), 1)
 
 
+async def test_b6_what_is_left_uncommitted_in_a_submodule_is_told(with_submodule, tmp_path):
+    """B6: it is no part of the work's commit, and would be missing without a word."""
+    desk = await desk_at(with_submodule, tmp_path)
+    name = next(iter(git(with_submodule / "vendor" / "lib", "ls-files").split()))
+
+    before = await desk.worked("echo y >y")
+    await desk.agent(f"echo more >>vendor/lib/{name}; echo built >vendor/lib/built")
+    change = await desk.kept()
+    again = await desk.kept()
+    await desk.agent("git -C vendor/lib checkout -q .")
+    back = await desk.kept()
+
+    assert before.loose == back.loose == ()
+    assert change.loose == again.loose == ("vendor/lib (with changes that are not committed)",)
+
+
 async def test_b17_a_submodule_may_be_set_to_what_the_person_has(with_submodule, tmp_path):
     module = with_submodule / "vendor" / "lib"
     before = git(module, "rev-parse", "HEAD")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import anyio
+from msgspec.structs import replace
 
 from allstop.adapters.git.boxes import Boxes
 from allstop.adapters.git.changes import Raw, parsed
@@ -32,10 +33,14 @@ LOOSE_BELOW = 100
 
 
 _WORD = re.compile(rb"^(head [0-9a-f]+|size [0-9]+)$", re.MULTILINE)
+_CHANGED = re.compile(rb"^changed (.+)$", re.MULTILINE)
 
 
 MOST_BYTES = 4 * 1024**3
 """More than this is not taken from a workspace."""
+
+MOST_LINES = 128 * 1024
+"""Bytes before the pack."""
 
 IN_MEMORY = 1024**2
 """What has more bytes is written to a file while it comes."""
@@ -92,9 +97,10 @@ class Homecoming:
         if told.size_kb:
             message = too_big(told.size_kb * 1024, self._disk_mb or 0)
             return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
-        if known and told.head == tip:
+        if known and told.head == tip and not told.changed:
             return self._remembered(workspace, known._replace(print=seen))
         change = await self._looked_through(tree, meta.base, told.head)
+        change = replace(change, loose=(*change.loose, *told.changed))
         if told.head != tip:
             await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
@@ -158,11 +164,13 @@ class Told:
             GitError: it doesn't begin as it should.
         """
         spool.seek(0)
-        start = spool.read(4096)
+        start = spool.read(MOST_LINES)
         lines, gap, _ = start.partition(b"\n\n")
         words = dict(word.split(b" ") for word in _WORD.findall(lines))
         self.size_kb = int(words.get(b"size", b"0"))
         self.head = words.get(b"head", b"").decode()
+        changed = (name.decode(errors="replace") for name in _CHANGED.findall(lines))
+        self.changed = [f"{name} (with changes that are not committed)" for name in changed]
         self.pack_at = len(lines) + len(gap)
         if not gap or not (self.size_kb or is_commit_name(self.head)):
             raise GitError("the workspace named no commit")

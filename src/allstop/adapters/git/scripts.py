@@ -46,7 +46,25 @@ _TREE = """
 [ -d .git ] || exit 66
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 
-add_all() { git add -A --ignore-errors -- . "$@" || [ $? -eq 1 ]; }
+add_all() {
+  list=.git/allstop-inner before=
+  until git add -A --ignore-errors -- . "$@"; do
+    [ $? -eq 1 ] || return 1
+    inner "$@" >"$list"
+    found=$(cksum <"$list")
+    if [ ! -s "$list" ] || [ "$found" = "$before" ]; then break; fi
+    before=$found
+    git update-index -z --index-info <"$list"
+  done
+  rm -f "$list"
+}
+
+inner() {
+  git ls-files -z --others --exclude-standard -- . "$@" | xargs -0 -r sh -c '
+    for found do
+      case "$found" in */) printf "100644 %s 0\\t%s.allstop\\000" "$0" "$found" ;; esac
+    done' "$(git hash-object --stdin </dev/null)"
+}
 
 commit_leftovers() {
   add_all "$@"
@@ -54,6 +72,9 @@ commit_leftovers() {
     git commit -q --no-verify -m "$message"
   fi
 }
+"""
+"""Git does not go into a repository without a commit that lies in the tree, unless it knows of a
+file in there: so it is told of one, which it finds to be gone while it takes the others.
 """
 
 _SOUND = """
@@ -94,7 +115,7 @@ if [ -f "$bringing" ] && [ ! -f .git/MERGE_HEAD ] &&
   git reset -q --hard && git clean -fdq
 fi
 if [ "$stash" = 1 ] && is_dirty; then
-  git add -A --ignore-errors -- . "$@" || true
+  add_all "$@" || true
   if git stash push -q -u -m "$message"; then printf 'stashed\\0'; else printf 'kept\\0'; fi
 fi
 if [ -n "$onto" ]; then
@@ -164,6 +185,8 @@ fi
 head=$(clean_head "$@")
 if [ -z "$head" ]; then
   is_unresolved || commit_leftovers "$@"
+  git diff-files --ignore-submodules=untracked -- . "$@" |
+    sed -n 's/^:160000 160000 [0-9a-f]* [0-9a-f]* M.//p' | head -n 20 | sed 's/^/changed /'
   head=$(git rev-parse --verify 'HEAD^{commit}')
 fi
 printf 'head %s\\n\\n' "$head"
@@ -178,7 +201,8 @@ fi
 
 Mostly nothing was left, and one `git status` says both that and the commit.
 
-Prints `head` and the commit, an empty line, and a pack of what is new.
+Prints submodules in which something is uncommitted, each after `changed`; `head` and the commit; an
+empty line; and a pack of what is new.
 """
 
 LOOK = (
