@@ -39,7 +39,11 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     }  # fmt: skip
     one |= {"score": 60}  # another needs it now
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}
-    assert person.json("show", "second") == two | {"verification": "", "warning": ""}
+    assert person.json("show", "second") == two | {
+        "verification": "",
+        "warning": "",
+        "notes": [],
+    }
     assert ids(person, "--tag", "ui") == ["T1"]
     assert ids(person, "--operation", "op") == ["second"]
     assert ids(person, "--status", "done") == []

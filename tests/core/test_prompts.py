@@ -1,7 +1,7 @@
 """What a task's agent is told."""
 
 from allstop.core import prompts
-from allstop.core.moves import CheckResult
+from allstop.core.moves import CheckResult, ChecksDone
 
 
 def test_the_goal_comes_first_and_the_signals_last():
@@ -22,3 +22,12 @@ def test_a_failed_check_is_told_with_its_command_code_and_the_end_of_its_output(
     assert "$ pytest -q\n(exit code 3)\n[… 22 characters …]\n" in text
     assert "AssertionError: 1 != 2\n\n$ ruff\n(timed out)" in text
     assert len(text) < prompts.OUTPUT_CHARS + 300
+
+
+def test_k19_a_failed_gate_says_what_its_clone_lacked():
+    failed = CheckResult(name="Tests", run="pytest", passed=False, code=1)
+    gate = ChecksDone(results=(failed,), notes=("submodule lib is not checked out here",))
+
+    last = "Of the clone in which that was found: submodule lib is not checked out here."
+    assert prompts.failed_gate(gate).endswith(f"\n\n{last}")
+    assert prompts.failed_merge(gate, "main").endswith(f"\n\n{last}")

@@ -229,3 +229,21 @@ esac
     assert "allstop.toml on main can't be used, the last gate stays" in done.stdout + done.stderr
     assert person.merged() == ["T1"]
     assert person.tasks()["T2"] == "timeout"
+
+
+def test_k19_what_the_gates_clone_lacks_is_on_record_and_shown(person):
+    """K19: files of Git LFS are pointers there, so that the checks saw something else."""
+    person.write(".gitattributes", "*.bin filter=lfs\n")
+    person.write("a.bin", "pointer\n")
+    person.agent(
+        "echo x >x" + DONE, settings=MERGE_AT_ONCE + '[verification]\ncommands = ["true"]\n'
+    )
+    person.commit()
+
+    said = person.allstop("run", "do it")
+
+    note = "files kept by Git LFS are pointers here"
+    assert f"note         {note}" in person.allstop("show", "T1")
+    assert person.json("show", "T1")["notes"] == [note]
+    for told in (said, person.allstop("log", "T1")):
+        assert f"warning: {note}" in told.partition("1 of 1 passed")[2]

@@ -389,6 +389,22 @@ async def test_work_that_is_its_own_base_has_no_before():
     assert bench.checks.ran == ["pytest"]
 
 
+async def test_k19_what_the_clone_lacks_comes_with_the_result():
+    """K19: a gate that ran without a submodule has checked something else."""
+    bench = Bench()
+    note = "submodule vendor/lib is not checked out here"
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        made = await bench._candidate(workspace, label, commit=commit)
+        return made._replace(notes=(note,))
+
+    bench.workspaces.candidate = candidate
+    done = await bench.gate(UNIT)
+
+    assert done.passed
+    assert done.notes == (note,)
+
+
 async def test_b16_findings_come_with_the_result():
     """B16: protected paths that were changed are shown."""
     bench = Bench()

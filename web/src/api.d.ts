@@ -1440,6 +1440,8 @@ export interface components {
             tree: string;
             /** @default  */
             error: string;
+            /** @default [] */
+            notes: string[];
         };
         /** CheckResult */
         CheckResult: {

@@ -114,8 +114,9 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
             return [("✓", f"merged as {commit[:10]}")]
         case Failed():
             return [("✗", outcome_of(result))]
-        case ChecksDone(failed=failed, findings=findings):
+        case ChecksDone(failed=failed, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
+            found += [("!", one_line(note, 300)) for note in notes]
             back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
             return [*back, *found]
         case TurnDone(said=said, change=change) if change is not None and not change.files:

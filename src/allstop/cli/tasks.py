@@ -178,7 +178,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
         warning = look(lambda: _warning(house, task)) if task.run else ""
     if as_json:
-        more = {"verification": gate.error, "warning": warning}
+        more = {"verification": gate.error, "warning": warning, "notes": gate.notes}
         print_json({**msgspec.to_builtins(task), **more})
         return
     click.echo(_line(task))
@@ -227,6 +227,7 @@ async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
         f"check        ✓ {check.name}" if check.passed else f"check        ✗ {why(check)}"
         for check in gate.results
     ]
+    lines += [f"note         {one_line(note, 300)}" for note in gate.notes]
     lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
     return gate, [*lines, f"see          allstop log {task.run}"]
 

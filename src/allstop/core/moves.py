@@ -301,6 +301,7 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
     findings: tuple[Finding, ...] = ()
     tree: str = ""  # what was checked, exactly
     error: str = ""  # how the gate ended, where it did not pass; see `gate_error`
+    notes: tuple[str, ...] = ()  # what the clone lacked in which it was checked
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:

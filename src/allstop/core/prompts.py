@@ -41,12 +41,17 @@ def failed_checks(failed: Sequence[CheckResult]) -> str:
 
 def failed_gate(gate: ChecksDone) -> str:
     parts = [failed_checks(gate.failed)] if gate.failed else []
-    return _coded(gate, [*parts, *_fatal(gate.findings)])
+    return _coded(gate, [*parts, *_fatal(gate.findings), *_where(gate.notes)])
 
 
 def failed_merge(gate: ChecksDone, target: str) -> str:
     parts = [f"Your work does not pass once it is merged with what is new on {target}."]
-    return _coded(gate, [*parts, *map(_failed, gate.failed), *_fatal(gate.findings)])
+    found = [*map(_failed, gate.failed), *_fatal(gate.findings), *_where(gate.notes)]
+    return _coded(gate, [*parts, *found])
+
+
+def _where(notes: Sequence[str]) -> list[str]:
+    return [f"Of the clone in which that was found: {'; '.join(notes)}."] if notes else []
 
 
 def _coded(gate: ChecksDone, parts: Sequence[str]) -> str:

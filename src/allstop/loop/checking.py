@@ -77,7 +77,9 @@ class Checking:
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
-        done = ChecksDone(results=results, findings=found, tree=candidate.tree)
+        done = ChecksDone(
+            results=results, findings=found, tree=candidate.tree, notes=candidate.notes
+        )
         return replace(done, error=gate_error(done))
 
     async def _cloned(

@@ -35,6 +35,7 @@ class Candidate(NamedTuple):
     base: str
     commit: str
     tree: str
+    notes: tuple[str, ...] = ()  # what the clone lacks
 
 
 class Workspaces(Protocol):

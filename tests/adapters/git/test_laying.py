@@ -180,6 +180,7 @@ async def test_b6_a_submodule_that_is_not_there_is_a_note(with_submodule, tmp_pa
     opened = await desk.opened()
 
     assert opened.notes == ("submodule vendor/lib is not checked out here",)
+    assert (await desk.candidate(commit="main")).notes == opened.notes
     assert (await desk.agent("git status --short"))[0] == 0
 
 

@@ -187,7 +187,8 @@ class GitWorkspaces:
         except TROUBLE as error:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
-        return found._replace(box=self._making.place(clean, kept), tree=tree or "")
+        box = self._making.place(clean, kept)
+        return found._replace(box=box, tree=tree or "", notes=made.notes)
 
     async def drop_candidate(self, workspace: str) -> None:
         await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
