@@ -246,6 +246,38 @@ async def test_b6_files_of_git_lfs_are_pointers_and_a_note(root, tmp_path):
     assert (await desk.agent("cat a.bin"))[1] == "pointer\n"
 
 
+LFS = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+
+
+async def test_b6_files_of_git_lfs_in_folders_are_a_note_too(root, tmp_path):
+    commit(root, deep__er___gitattributes=LFS, deep__er__a_bin="pointer\n")
+    assert git(root, "ls-files").split() == ["a.txt", "deep/er/.gitattributes", "deep/er/a.bin"]
+    desk = await desk_at(root, tmp_path)
+
+    opened = await desk.opened()
+    checked = await desk.candidate(commit="main")
+
+    assert opened.notes == checked.notes == ("files kept by Git LFS are pointers here",)
+
+
+async def test_b6_files_of_git_lfs_that_only_the_person_knows_of_are_a_note_too(root, tmp_path):
+    commit(root, a_bin="pointer\n")
+    (root / ".git" / "info").mkdir(exist_ok=True)
+    (root / ".git" / "info" / "attributes").write_text(LFS)
+    desk = await desk_at(root, tmp_path)
+
+    opened = await desk.opened()
+
+    assert opened.notes == ("files kept by Git LFS are pointers here",)
+
+
+async def test_b6_attributes_for_git_lfs_without_a_file_are_no_note(root, tmp_path):
+    commit(root, deep___gitattributes=LFS, deep__a_txt="text\n")
+    desk = await desk_at(root, tmp_path)
+
+    assert (await desk.opened()).notes == ()
+
+
 async def test_a_shallow_repository_can_be_worked_in_and_merged(root, tmp_path):
     commit(root, b_txt="b\n")
     shallow = tmp_path / "home" / "shallow"

@@ -30,6 +30,7 @@ CONFIG = """\
 [maintenance]
 \tauto = false
 """
+FILTER = b"filter=lfs"
 SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 
 
@@ -56,6 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     submodules: tuple[Submodule, ...] = ()
     copies: tuple[str, ...] = ()
+    lfs: bool = False  # Git LFS keeps files of it; in folders there may be more to say so
     notes: tuple[str, ...] = ()
 
 
@@ -130,12 +132,27 @@ async def plan(
     if extras.modules:
         submodules, missing = await _submodules(repository, commit, extras.modules)
         notes += [f"submodule {path} is not checked out here" for path in missing]
-    if extras.attributes:
-        text = await repository.output("cat-file", "blob", extras.attributes)
-        notes += ["files kept by Git LFS are pointers here"] if b"filter=lfs" in text else []
     copies, left = await _copies(repository, patterns)
     notes += [f"{path} was not copied: it leads out of the repository" for path in left]
-    return Plan(submodules=tuple(submodules), copies=tuple(copies), notes=tuple(notes))
+    return Plan(
+        submodules=tuple(submodules),
+        copies=tuple(copies),
+        lfs=await _has_lfs(repository, extras.attributes),
+        notes=tuple(notes),
+    )
+
+
+async def _has_lfs(repository: Repository, attributes: str | None) -> bool:
+    """As the commit says at its top, or the person in this repository only."""
+    text = await repository.output("cat-file", "blob", attributes) if attributes else b""
+    return FILTER in text or FILTER in _own_attributes(await repository.common_dir())
+
+
+def _own_attributes(common_dir: Path) -> bytes:
+    try:
+        return (common_dir / "info" / "attributes").read_bytes()
+    except OSError:
+        return b""
 
 
 async def _submodules(

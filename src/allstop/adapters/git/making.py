@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 from msgspec import Struct
@@ -32,7 +33,24 @@ class Made(Struct, frozen=True, kw_only=True):
     borrows: bool
     stores: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    lfs: bool = False
     notes: tuple[str, ...] = ()
+
+
+class _Said(NamedTuple):
+    lines: list[str]
+    too_much: list[str]  # files that were not copied
+
+
+def _told(made: Made, said: _Said) -> Made:
+    lfs = made.lfs or "lfs" in said.lines
+    paths = [line.removeprefix("submodule ") for line in said.lines if line != "lfs"]
+    notes = [
+        *(["files kept by Git LFS are pointers here"] if lfs else []),
+        *(f"submodule {path} can't be checked out here" for path in paths),
+        *(f"{path} was not copied: it is too large" for path in said.too_much),
+    ]
+    return replace(made, lfs=lfs, notes=(*made.notes, *notes))
 
 
 class Making:
@@ -67,8 +85,11 @@ class Making:
         *,
         extras: laying.Extras,
         port: int = 0,
+        lfs: bool | None = None,
     ) -> Made:
         """Put a commit into an empty tree, with all that a checkout needs, and set it up.
+
+        `lfs` is whether Git LFS keeps files of it; None where that is to be found out.
 
         Raises:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
@@ -78,20 +99,22 @@ class Making:
             borrows=self._may_borrow,
             stores=tuple(submodule.store for submodule in plan.submodules),
             excluded=(*self._links, *plan.copies),
+            lfs=plan.lfs or lfs or False,
             notes=plan.notes,
         )
+        look = lfs is None and not made.lfs
         try:
-            missing = await self._fill(tree, commit, workspace, label, plan, made)
+            said = await self._fill(tree, commit, workspace, label, plan, made, look=look)
         except BoxFailedError:
             if not made.borrows:
                 raise
             self._may_borrow = False  # objects that the box's user can't read, or not all of them
             made = replace(made, borrows=False)
             await anyio.to_thread.run_sync(tree.empty)
-            missing = await self._fill(tree, commit, workspace, label, plan, made)
+            said = await self._fill(tree, commit, workspace, label, plan, made, look=look)
         if tree.making.exists():  # mostly nothing had to be laid
             await anyio.to_thread.run_sync(remove_tree, tree.making)
-        made = replace(made, notes=(*made.notes, *missing))
+        made = _told(made, said)
         await self._set_up(tree, made, label, port)
         return made
 
@@ -122,9 +145,16 @@ class Making:
         return laying.alternates_of(self._seen(self._stores)) if meta.borrows else ""
 
     async def _fill(
-        self, tree: Tree, commit: str, workspace: str, label: str, plan: laying.Plan, made: Made
-    ) -> list[str]:
-        """What could not be had."""
+        self,
+        tree: Tree,
+        commit: str,
+        workspace: str,
+        label: str,
+        plan: laying.Plan,
+        made: Made,
+        *,
+        look: bool,
+    ) -> _Said:
         await self._lay_git(tree, commit, workspace, plan, made)
         too_much = await self._lay(tree.making / "lay", commit, plan, made)
         place = replace(
@@ -134,9 +164,8 @@ class Making:
             read=(),  # shown now, their parents would be made by somebody else than the box's user
         )
         words = [word for submodule in plan.submodules for word in submodule[:2]]
-        said = await self._boxes.run(place, label, MAKE, commit, *words)
-        lost = [f"submodule {path} can't be checked out here" for path in said.splitlines()]
-        return [*lost, *(f"{path} was not copied: it is too large" for path in too_much)]
+        said = await self._boxes.run(place, label, MAKE, commit, str(int(look)), *words)
+        return _Said(said.splitlines(), too_much)
 
     async def _lay_git(
         self, tree: Tree, commit: str, workspace: str, plan: laying.Plan, made: Made

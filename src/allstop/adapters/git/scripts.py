@@ -24,22 +24,26 @@ git() {{
 MAKE = (
     _START
     + """
-commit=$1; shift
+commit=$1 look=$2; shift 2
 lay=$HOME/lay module=0
 if [ -f "$lay/pack" ]; then git index-pack --stdin --fix-thin <"$lay/pack" >/dev/null; fi
 git read-tree --reset -u "$commit"
+if [ "$look" = 1 ] && [ -n "$(git ls-files -- ':(attr:filter=lfs)' | head -c 1)" ]; then
+  echo lfs
+fi
 while [ $# -gt 0 ]; do
   cp -R -- "$lay/modules/$module" "./$1/.git"
-  (cd "./$1" && git read-tree --reset -u "$2") || { rm -rf "./$1/.git"; echo "$1"; }
+  (cd "./$1" && git read-tree --reset -u "$2") || { rm -rf "./$1/.git"; echo "submodule $1"; }
   module=$((module + 1)); shift 2
 done
 if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
 """
 )
 """Take the commit, with what the host has laid ready: the tree's git folder, and in the home those
-of its submodules. Prints submodules that can't be had.
+of its submodules. Prints submodules that can't be had; and `lfs`, if it is to look for that, where
+Git LFS keeps files of it.
 
-Arguments: the commit; then for each submodule its path and its commit.
+Arguments: the commit; 1 to look; then for each submodule its path and its commit.
 """
 
 _TREE = """

@@ -127,5 +127,6 @@ class Resuming:
         notes.append(f"it was damaged and has been made anew from {commit[:12]}{left}")
         notes += made.notes
         meta = replace(meta, borrows=made.borrows, stores=made.stores, excluded=made.excluded)
+        meta = replace(meta, lfs=made.lfs)
         tree.finish(meta)
         return meta

@@ -25,6 +25,7 @@ class Meta(Struct, frozen=True, kw_only=True):
     port: int = 0  # the first of its own range
     stores: tuple[str, ...] = ()  # of submodules, besides the repository's own
     excluded: tuple[str, ...] = ()  # paths in it that are nobody's work
+    lfs: bool = False  # Git LFS keeps files of it
 
 
 _DAMAGED = re.compile(r"damaged(-[0-9]+)?")

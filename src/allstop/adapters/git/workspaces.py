@@ -181,7 +181,10 @@ class GitWorkspaces:
                 f"{found.commit}^{{tree}}", *extras_of(shown)
             )
             await clear(clean)
-            made = await self._making.make(clean, shown, workspace, label, extras=Extras(*extras))
+            lfs = meta.lfs if meta else None
+            made = await self._making.make(
+                clean, shown, workspace, label, extras=Extras(*extras), lfs=lfs
+            )
         except SetUpFailedError as error:
             return error.result
         except TROUBLE as error:
@@ -305,6 +308,7 @@ class GitWorkspaces:
                 borrows=made.borrows,
                 stores=made.stores,
                 excluded=made.excluded,
+                lfs=made.lfs,
             )
             tree.finish(meta)
         return meta, WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
