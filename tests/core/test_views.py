@@ -15,6 +15,7 @@ from allstop.core.commands import Allstop, Equip, Pause, Permit, Raise, Resume, 
 from allstop.core.events import (
     Asked,
     ChildClosed,
+    ChildRested,
     Closed,
     Commanded,
     Halted,
@@ -23,6 +24,7 @@ from allstop.core.events import (
     MoveStarted,
     Noted,
     Opened,
+    Rested,
     ThreadOpened,
 )
 from allstop.core.helm import Helm, Hold
@@ -304,4 +306,23 @@ def test_b16_a_gate_that_fails_by_what_was_found_says_so():
 
     assert [(line.mark, line.text) for line in views.lines(ended)] == [
         ("✗", "0 of 0 passed; protected: tests/test_a.py")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        (timedelta(minutes=5), f"{NOW + timedelta(minutes=5):%H:%M} UTC"),
+        (timedelta(days=2), f"{NOW + timedelta(days=2):%Y-%m-%d %H:%M} UTC"),
+    ],
+)
+def test_p5_what_waits_for_a_limit_says_when_it_tries_again(later, words):
+    """P5: with the time at which it will try again."""
+    until = NOW + later
+    own = Rested(at=NOW, reason="every agent is at its limit", until=until)
+    child = ChildRested(at=NOW, ref="T1.1", run="board/T1.1", reason=own.reason, until=until)
+
+    assert [line.text for line in views.lines(own)] == [f"waits: {own.reason}, until {words}"]
+    assert [line.text for line in views.lines(child)] == [
+        f"board/T1.1 waits: {own.reason}, until {words}"
     ]

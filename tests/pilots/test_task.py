@@ -492,6 +492,48 @@ def test_k13_a_limited_agent_that_gives_no_time_is_left_alone_longer_and_longer(
         assert least_s <= wait_s <= least_s * 1.1
 
 
+def _limited_for(flight, hours, **how):
+    """How it goes on, tried again and again for so long."""
+    move, end = None, flight.now + timedelta(hours=hours)
+    while flight.now < end and not isinstance(move, Finish):
+        move = flight.back(failed(FailureKind.USAGE_LIMITED, message="no more", **how))
+        flight.now = move.until if isinstance(move, Wait) else flight.now
+    return move
+
+
+def test_b8_a_limit_that_names_no_time_is_not_waited_for_without_end():
+    """B8, P5: it is tried for as long as the settings say, then a person has to look."""
+    flight = fly(limit_s=7200.0)
+
+    assert isinstance(_limited_for(flight, 1.5), Wait)
+    end = _limited_for(flight, 1)
+
+    note = "usage_limited: no more; still so after 2 h"
+    assert end == Finish(outcome=Outcome.FAILED, note=note)
+    assert after(7200) <= flight.now <= after(7200 + 330)
+
+
+def test_k13_a_limit_that_names_a_time_is_waited_for_although_it_is_far():
+    flight = fly(limit_s=60.0)
+
+    for days in (5, 10):
+        move = flight.back(failed(FailureKind.USAGE_LIMITED, retry_at=after(86_400 * days)))
+        assert move.until == after(86_400 * days)
+        flight.now = move.until
+
+
+def test_b8_a_turn_between_two_limits_starts_the_count_again():
+    flight = fly(limit_s=7200.0)
+    _limited_for(flight, 1.5)
+    flight.back(said("working"))
+
+    assert isinstance(_limited_for(flight, 1.5), Wait)
+
+
+def test_b8_the_attempts_of_old_records_wait_as_they_did():
+    assert isinstance(_limited_for(fly(), 48), Wait)
+
+
 @pytest.mark.parametrize("retry_at", [after(-3600), NOW])
 def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at):
     """Clocks differ: a time that has passed is no time to come back at once, for ever."""

@@ -107,6 +107,7 @@ DEFAULTS = {
         "jitter": 0.1,
         "rate_limit_patterns": [],
         "max_rate_limit_retries": 3,
+        "max_rate_limit_hours": 24,
         "step_delay_ms": 500,
         "recover_primary": True,
         "auto_commit": False,

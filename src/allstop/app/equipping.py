@@ -71,6 +71,7 @@ def board_spec(
         stuck_after=loop.stuck_threshold,
         backoff=backoff(house),
         limit_retries=settings.retry.max_rate_limit_retries,
+        limit_s=3600.0 * settings.retry.max_rate_limit_hours,
         limits=limits.of_run(house),
         task_limits=limits.of_task(house),
         count=count,

@@ -33,6 +33,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     hears: int = 0  # how many of these the turn that is under way was told
     failures: int = 0
     limits: int = 0
+    limited_at: datetime | None = None  # since when, with nobody saying until when
     wait_until: datetime | None = None
     checked: bool = False
     unable: bool = False  # the last gate had a check in it that could not be run at all

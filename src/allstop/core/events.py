@@ -111,6 +111,7 @@ class Rested(_Event, frozen=True, tag="rested"):
     """The run needs no slot for a while, and its parent was told."""
 
     reason: str
+    until: datetime | None = None  # it goes on by itself then
 
 
 class Stopped(_Event, frozen=True, tag="stopped"):

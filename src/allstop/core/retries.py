@@ -33,6 +33,11 @@ def back_at(told: datetime | None, at: datetime, attempt: int, seed: str) -> dat
     return told if told is not None and told > at else at + LIMIT_WAITS.delay(attempt, seed)
 
 
+def says_when(failed: Failed, at: datetime) -> bool:
+    """Whether it is known when the limit is over: a time that has passed is none."""
+    return failed.retry_at is not None and failed.retry_at > at
+
+
 def is_in_vain(failed: Failed, tried: int, most: int) -> bool:
     """Whether it only seems to be a limit, and waiting has not helped: each try is a whole turn."""
     return failed.guessed and failed.retry_at is None and tried >= most

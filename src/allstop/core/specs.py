@@ -56,6 +56,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     terms: dict[AgentName, Terms] = {}  # of those for whom other ones hold than these four
     backoff: Backoff = Backoff()
     limit_retries: int = 3  # of an agent that seems to be at a limit and says not until when
+    limit_s: float | None = None  # for how long one that is, and says not, is tried; None: for ever
     onto: str = ""  # a commit of the target that the work did not fit
     news: str = ""  # what the first prompt adds to the goal
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
@@ -109,6 +110,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     stuck_after: int = 5
     backoff: Backoff = Backoff()
     limit_retries: int = 3
+    limit_s: float | None = None
     limits: Limits = Limits()  # of each attempt
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start no more than so many from now on

@@ -163,13 +163,22 @@ def _standing(
         return "running", doing, False
     move = runs.outlook(pilot, state, now, helm)
     if isinstance(move, Wait):
-        return "idle" if move.idle else "waiting", move.reason, move.for_person
+        status = "idle" if move.idle else "waiting"
+        return status, _with_time(move.reason, move.until, now), move.for_person
     if not driven:
         return "interrupted", f"nobody drives it; `{_goes_on(state.opened)}` goes on", True
     coming = f"next: {describe(move)}"  # it is not under way: it may have to wait for a slot
     if pilot.needs_slots and isinstance(move, TakeTurn):
         return "queued", queued or coming, False
     return "running", coming, False
+
+
+def _with_time(reason: str, until: datetime | None, now: datetime) -> str:
+    """With the time at which it goes on by itself, where there is one."""
+    if until is None:
+        return reason
+    day = "" if until.date() == now.date() else f"{until:%Y-%m-%d} "
+    return f"{reason}, until {day}{until:%H:%M} UTC"
 
 
 def _goes_on(opened: Opened) -> str:
@@ -310,12 +319,16 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [
                 Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
             ]
-        case ChildWaited(run=run, reason=reason) | ChildRested(run=run, reason=reason):
+        case ChildWaited(run=run, reason=reason):
             return [Line(at, "?", f"{run} waits: {one_line(reason)}")]
+        case ChildRested(run=run, reason=reason, until=until):
+            return [Line(at, "?", f"{run} waits: {_with_time(one_line(reason), until, at)}")]
         case ChildWentOn(run=run):
             return [Line(at, "▶", f"{run} goes on")]
-        case Waited(reason=reason) | Rested(reason=reason):
+        case Waited(reason=reason):
             return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
+        case Rested(reason=reason, until=until):
+            return [Line(at, "?", f"waits: {_with_time(one_line(reason, 300), until, at)}")]
         case Stopped():
             return [Line(at, "■", "allstop")]
         case Closed(outcome=outcome, note=note):

@@ -149,9 +149,8 @@ def _parked(page: Page[S], move: Wait) -> Step[S]:
         rested = ChildRested(
             at=page.now, ref=ref, run=page.run, reason=move.reason, until=move.until
         )
-        return page.also(Rested(at=page.now, reason=move.reason)).step(
-            parked, Entry(parent, rested)
-        )
+        own = Rested(at=page.now, reason=move.reason, until=move.until)
+        return page.also(own).step(parked, Entry(parent, rested))
     if parent is None or not move.for_person or page.state.waits == move.reason:
         return page.step(parked)
     told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=move.reason)

@@ -196,6 +196,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         terms={name: spec.terms[name] for name in agents if spec.terms.get(name, terms) != terms},
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
+        limit_s=spec.limit_s,
         onto=task.onto,
         news=task.news,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,

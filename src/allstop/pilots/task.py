@@ -44,7 +44,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import counted, last_line, one_line
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
-from allstop.core.retries import back_at, is_in_vain
+from allstop.core.retries import back_at, is_in_vain, says_when
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
 from allstop.core.specs import TaskSpec, Terms
@@ -279,6 +279,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         hears=0,
         failures=0,
         limits=0,
+        limited_at=None,
         still=_still(state, turn.change),
     )
     match said.signal:
@@ -334,14 +335,9 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
-    if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
-        until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
-        is_accounts = failed.kind is not FailureKind.OVERLOADED
-        held = state.roster
-        for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
-            held = roster.hold(held, agent, until)
-        return replace(state, roster=held, limits=state.limits + 1)
     note = f"{failed.kind}: {one_line(failed.message, 300)}"
+    if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
+        return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
         return replace(state, end=Outcome.CRASHED, note=note)
     if failed.kind in AGAIN and state.failures < state.spec.backoff.retries:
@@ -350,3 +346,18 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return replace(state, failures=attempt, wait_until=at + delay)
     outcome = Outcome.TIMED_OUT if failed.kind is FailureKind.TIMED_OUT else Outcome.FAILED
     return replace(state, end=outcome, note=note)
+
+
+def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
+    """It is left alone for longer and longer; one that never says until when, not for ever."""
+    since = None if says_when(failed, at) else state.limited_at or at
+    most_s = state.spec.limit_s
+    if since is not None and most_s is not None and (at - since).total_seconds() >= most_s:
+        note = f"{note}; still so after {most_s / 3600:g} h"
+        return replace(state, end=Outcome.FAILED, note=note)
+    until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
+    is_accounts = failed.kind is not FailureKind.OVERLOADED
+    held = state.roster
+    for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
+        held = roster.hold(held, agent, until)
+    return replace(state, roster=held, limits=state.limits + 1, limited_at=since)

@@ -76,7 +76,7 @@ test('when every agent is at its limit that is told once, and disturbs nobody at
   const limited = (id: string) =>
     ({
       ...{ id, title: 'Sessions', status: 'waiting', outcome: null, needs_you: false },
-      reason: 'every agent is at its limit',
+      reason: 'every agent is at its limit, until 12:30 UTC',
     }) as unknown as RunView
   const one = known([], [], [limited('board/t1.1')], 'running')
   const two = known([], [], [limited('board/t1.1'), limited('board/t2.1')], 'running')

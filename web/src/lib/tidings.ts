@@ -109,7 +109,7 @@ function ofTask(task: TaskView): Tiding {
 function limited(runs: Known['runs']): RunView[] {
   return [...runs.values()].filter(
     ({ status, reason, needs_you }) =>
-      status === 'waiting' && !needs_you && reason.endsWith('at its limit'),
+      status === 'waiting' && !needs_you && reason.includes('at its limit'),
   )
 }
 

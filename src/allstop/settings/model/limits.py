@@ -41,6 +41,14 @@ class Retry(Table, frozen=True, kw_only=True):
     max_rate_limit_retries: Annotated[
         Quantity, Meta(description="Retries of a limited agent before the fallback is used.")
     ] = 3
+    max_rate_limit_hours: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=8_760,
+            description="How long an agent at its limit that names no time is tried again.",
+        ),
+    ] = 24
     step_delay_ms: Annotated[
         Milliseconds, Meta(description="The wait between two steps: not yet, nothing reads this.")
     ] = 500
