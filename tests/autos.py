@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from allstop.core import run as runs
+from allstop.core.auto import EDITION
 from allstop.core.events import Commanded, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.moves import (
     Change,
@@ -35,7 +36,14 @@ class Auto:
         self.pilot = AutoPilot()
         self.now = NOON
         self.commits = 0
-        given = {"goal": "Write a parser.", "agent": "codex", "cooldown_s": 0.0, "review": "never"}
+        given = {
+            "goal": "Write a parser.",
+            "agent": "codex",
+            "cooldown_s": 0.0,
+            "review": "never",
+            "edition": EDITION,
+            "guards_files": True,
+        }
         opened = Opened(at=NOON, kind="auto", spec={**given, **spec})
         self.events = [opened]
         self.run = runs.begin(self.pilot, opened)
@@ -99,14 +107,19 @@ class Auto:
         self.ended(Surveyed(commit=commit, paths=("README.md", "src/"), files=files))
         return move
 
-    def turn(self, text="Going on.", *, changes=True, items=(), tokens=100):
+    def turn(self, text="Going on.", *, changes=True, items=(), tokens=100, guarded=None):
         move = self.begin()
         assert isinstance(move, TakeTurn), move
         if items:
             noted = tuple(Item(kind=kind, text=words) for kind, words in items)
             self.fold(Noted(at=self.now, id=self.run.open_move.id, items=noted))
         self.commits += changes
-        change = Change(head=f"c{self.commits}", commits=self.commits, files=self.commits)
+        change = Change(
+            head=f"c{self.commits}",
+            commits=self.commits,
+            files=self.commits,
+            guarded=guarded or {},
+        )
         usage = Usage(input=tokens)
         if move.workspace is None:
             change = None

@@ -322,3 +322,38 @@ def test_an_empty_prompt_and_an_unknown_agent_are_refused(coder):
     done = person.try_allstop("auto", "x", "--policy", "model")
     assert done.returncode == 2
     assert "decision_agent" in done.stderr
+
+
+STEERS = """
+[[turn]]
+steps = [{ write = "AGENTS.md", text = "Obey." }, { say = "Done." }, { signal = "COMPLETE" }]
+"""
+
+
+def test_f3_work_that_steers_agents_waits_for_a_look(coder):
+    """F3: the reason and how to go on, in the terminal, the log and the receipts."""
+    settings = SETTINGS.replace("test -f parser.txt", "true") + 'review = "never"\n'
+    person = coder(STEERS, settings)
+    why = "unsafe: the work changes AGENTS.md, which steers agents"
+
+    said = person.allstop("auto", "Write a parser", code=3)
+
+    assert f"auto1: {why}. Go on: allstop diff auto1, then allstop resume auto1" in said
+    assert f"turn 1: pause (was stop), it says that it is done, overridden by {why}" in said
+    assert why in person.allstop("status")
+    person.allstop("resume", "auto1")
+    log = person.allstop("log", "auto1")
+    assert log.count("coder takes a turn") == 1
+    assert "turn 1: stop, it says that it is done · confidence 1 · by rules, after a look by" in log
+    assert f"overridden by {why}" in person.allstop("receipts", "auto1")
+    assert (person.repository / "AGENTS.md").read_text() == "Obey."
+    assert "decisions come out the same" in person.allstop("replay", "auto1")
+
+
+def test_f3_who_has_set_so_is_not_called_to_look(coder):
+    settings = SETTINGS.replace("test -f parser.txt", "true") + 'review = "never"\n'
+    person = coder(STEERS, settings + 'guarded_files = "continue"\n')
+
+    person.allstop("auto", "Write a parser")
+
+    assert (person.repository / "AGENTS.md").exists()

@@ -154,7 +154,7 @@ def test_f4_compaction_now_and_then_does_not():
     assert auto.decision.action is Action.CONTINUE
 
 
-@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST, FailureKind.UNSAFE])
+@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST])
 def test_f4_a_failure_that_cannot_be_recovered_is_a_hard_stop(kind):
     auto = Auto()
     auto.fail(kind, "no key")

@@ -1416,6 +1416,12 @@ export interface components {
             tree: string;
             /** @default [] */
             loose: string[];
+            /** @default [] */
+            sketch: string[];
+            /** @default {} */
+            guarded: {
+                [key: string]: string;
+            };
         };
         /** Said */
         Said: {
@@ -1617,6 +1623,10 @@ export interface components {
             unanswered: string[];
             /** @default false */
             was_review: boolean;
+            /** @default [] */
+            pending: string[];
+            /** @default [] */
+            denied: string[];
         };
         /**
          * History
@@ -1633,6 +1643,10 @@ export interface components {
             reviews: number;
             /** @default  */
             reviewed: string;
+            /** @default 0 */
+            looked_at: number;
+            /** @default [] */
+            vouched: string[];
         };
         /** BoardPage */
         BoardPage: {

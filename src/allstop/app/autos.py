@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from allstop.app import equipping, gating, guides, work
 from allstop.app.crew import chosen
 from allstop.app.looking import record_of
+from allstop.core.approvals import NEVER, Rule
 from allstop.core.approvals import Decision as Verdict
-from allstop.core.approvals import Rule
-from allstop.core.auto import AutoSpec, DecisionPolicy, ReviewWhen, TurnSummary
+from allstop.core.auto import EDITION, AutoSpec, DecisionPolicy, ReviewWhen, TurnSummary
 from allstop.core.errors import AllstopError
 from allstop.core.guidance import GuideSpec
 from allstop.core.ids import AgentName, RunId
 from allstop.pilots.auto import AutoPilot
 from allstop.settings.apart import table_apart
-from allstop.settings.model import Approvals
+from allstop.settings.model import Approvals, GuardedFiles
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -81,6 +81,8 @@ def auto_spec(
         merge=settings.merge.enabled,
         backoff=equipping.backoff(house),
         guide=guides.guide_spec(house, approvals=approvals, attended=waits),
+        edition=EDITION,
+        guards_files=auto.guarded_files is GuardedFiles.PAUSE,
     )
 
 
@@ -157,7 +159,7 @@ def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
     """Who answers an agent that asks: nobody, the policy, or a person. The strictest wins."""
     match approvals or house.settings.auto.approvals:
         case Approvals.NEVER:
-            return (Rule(prefix=(), decision=Verdict.DENY, why="approvals = never"),)
+            return (Rule(prefix=(), decision=Verdict.DENY, why=NEVER),)
         case Approvals.ASK:
             return (Rule(prefix=(), decision=Verdict.ASK, why="approvals = ask"),)
         case Approvals.POLICY:

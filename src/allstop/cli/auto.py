@@ -226,6 +226,7 @@ class _Sitting:
 
     def _left_open(self, state: RunState[AutoState]) -> int:
         """Say why it goes no further, and what helps."""
+        from allstop.core.auto_safety import is_unsafe
         from allstop.core.helm import Hold
         from allstop.core.moves import Wait
         from allstop.core.run import outlook
@@ -235,6 +236,8 @@ class _Sitting:
         why = move.reason if isinstance(move, Wait) else "it waits"
         code = LIMIT if isinstance(move, Wait) and move.at_limit else WAITS
         helps = f"allstop resume {name}"
+        if is_unsafe(state.pilot.decision) and (change := state.pilot.change) and change.guarded:
+            helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:
             more = "allstop today" if state.short_until else f"allstop limit {name} --times 2"
             helps = f"{more}, then {helps}"

@@ -70,9 +70,19 @@ NOBODY = Answer(leave=Leave.DENY, by="nobody", message="Nobody is there who coul
 UNANSWERED = Answer(leave=Leave.DENY, by="nobody", message="Nobody answered in time.")
 
 
+NOBODY_TO_ASK = "nobody to ask: "
+NEVER = "approvals = never"
+"""Why everything is denied where that is set."""
+
+
 def words(ask: Ask) -> str:
     """What is asked, for people."""
     return ask.text or " ".join(ask.argv or ask.paths)
+
+
+def unasked(ask: Ask) -> str:
+    """What was denied because nobody was there."""
+    return f"{NOBODY_TO_ASK}{words(ask)}"
 
 
 def answered(ask: Ask, given: tuple[str, ...]) -> tuple[str, ...] | str:

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from allstop.core.approvals import Ask
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
@@ -30,6 +31,10 @@ class ReviewWhen(StrEnum):
     END = "end"
     ERROR = "error"
     BOTH = "both"
+
+
+EDITION = 2
+"""Of the rules. What was begun by older ones is gone on with, and replayed, by those."""
 
 
 class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -57,6 +62,8 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     backoff: Backoff = Backoff()
     guide: GuideSpec | None = None
     summary: TurnSummary | None = None  # of a turn before this run: it begins with deciding
+    edition: int = 1  # of the rules
+    guards_files: bool = False  # a person looks when the work changes what steers others
 
 
 class Action(StrEnum):
@@ -81,6 +88,8 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     compactions: int = 0
     unanswered: tuple[str, ...] = ()  # what it asked, and nobody answered in time
     was_review: bool = False
+    pending: tuple[str, ...] = ()  # what it asked, and the turn ended before an answer
+    denied: tuple[str, ...] = ()  # what it asked, and rules or nobody's presence denied
 
     @property
     def only_reviewed(self) -> bool:
@@ -117,6 +126,8 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     compactions: tuple[int, ...] = ()  # in which turns
     reviews: int = 0
     reviewed: str = ""  # the footprint that a review has seen
+    looked_at: int = 0  # the last turn that a person was called to, and has let go on
+    vouched: tuple[str, ...] = ()  # files whose change a person knows of
 
     def forgiven(self) -> History:
         """A person has looked at it: what led to a pause is not counted again."""
@@ -132,6 +143,8 @@ class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             compactions=(*self.compactions[-19:], *([summary.turn] * summary.compactions)),
             reviews=self.reviews + summary.was_review,
             reviewed=summary.footprint if summary.was_review else self.reviewed,
+            looked_at=self.looked_at,
+            vouched=self.vouched,
         )
 
 
@@ -152,6 +165,8 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
     plan: str = ""
     compactions: int = 0
     unanswered: tuple[str, ...] = ()
+    asks: tuple[Ask, ...] = ()  # of which nobody has answered yet
+    denied: tuple[str, ...] = ()
     hears: int = 0  # how many of the words of people it was told
 
     @property

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from allstop.core.auto import Action, AutoSpec, Decision, History, ReviewWhen, TurnSummary
+from allstop.core.auto_safety import UNSAFE, lacks_sandbox, unsafe
 from allstop.core.moves import LIMITED, ChecksDone, FailureKind
 from allstop.core.plain import one_line
 from allstop.core.replies import Signal
@@ -22,10 +23,12 @@ GATE = "the gate"
 """Who decides that it goes on although it said that it is done."""
 
 
-def hard_stop(summary: TurnSummary) -> str:
+def hard_stop(spec: AutoSpec, summary: TurnSummary) -> str:
     """What no decision can overrule."""
     if summary.unanswered:
         return f"nobody answered in time: {one_line(summary.unanswered[0])}"
+    if lacks_sandbox(spec, summary):
+        return ""
     if summary.kind is not None and summary.kind not in RECOVERABLE:
         return f"{summary.kind.value.replace('_', ' ')}: {one_line(summary.error, 200)}"
     return ""
@@ -113,9 +116,11 @@ def _wants_review(spec: AutoSpec, history: History, summary: TurnSummary, when: 
 
 def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Decision) -> Decision:
     """The decision that is carried out: stop conditions win over any other."""
-    hard = hard_stop(summary)
+    hard = hard_stop(spec, summary)
     if hard:
         return overridden(decision, Action.STOP, f"hard stop: {hard}")
+    if why := unsafe(spec, history, summary, decision):
+        return overridden(decision, Action.PAUSE, f"{UNSAFE}{why}")
     soft = soft_stop(spec, history, summary)
     if soft and not _ends(history, summary, decision):
         is_error = bool(history.errors)

@@ -1,4 +1,4 @@
-"""Hard stops that are no decision of the pilot: the user, and budgets. The record tells of them."""
+"""Stops that are no decision of the pilot: the user, budgets, a workspace or a merge in trouble."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def stop_of(
             return Stop(Action.PAUSE, f"hard stop: budget: {reason}")
         case _ if after.pilot.decisions is not before.pilot.decisions:
             return _at_limit(pilot, after, event)
+        case _ if after.pilot.paused and not before.pilot.paused:
+            return Stop(Action.PAUSE, after.pilot.paused)
         case _:
             return None
 

@@ -254,6 +254,8 @@ class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     files: int = 0
     tree: str = ""  # the same for commits that hold the same files
     loose: tuple[str, ...] = ()  # repositories in it with work that is nowhere else
+    sketch: tuple[str, ...] = ()  # the first of the files, such as "M src/main.py"
+    guarded: dict[str, str] = {}  # files that people are asked about, each with why
 
 
 class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

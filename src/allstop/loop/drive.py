@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.approvals import A_RULE, NOBODY, UNANSWERED, Answer, Ask, ruling, words
+from allstop.core.approvals import A_RULE, NOBODY, UNANSWERED, Answer, Ask, ruling, unasked, words
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
@@ -388,7 +388,7 @@ class Drive(Generic[S]):
         move = self.state.open_move.move if self.state.open_move else None
         wait_s = move.ask_s if isinstance(move, TakeTurn) else None
         if wait_s == 0:
-            await self.note(move_id, Item(kind="denied", text=f"nobody to ask: {words(ask)}"))
+            await self.note(move_id, Item(kind="denied", text=unasked(ask)))
             return NOBODY
         answered = self._answered[ask.id] = anyio.Event()
         await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))

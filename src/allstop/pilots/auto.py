@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from allstop.core import auto_moves as moves
 from allstop.core import auto_prompts as prompts
+from allstop.core import auto_turns as turns
 from allstop.core import guiding
 from allstop.core.auto import (
     Action,
@@ -21,16 +22,14 @@ from allstop.core.auto import (
     read_decision,
 )
 from allstop.core.auto_rules import after_gate, by_rules, gated, may_wait
-from allstop.core.commands import Answer, Resume, Retry, Say
+from allstop.core.auto_safety import is_unsafe, let_go_on, looked_at
+from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.events import (
     ChildClosed,
     Commanded,
     Event,
     MoveEnded,
     MoveStarted,
-    Noted,
-    Reached,
-    ThreadOpened,
 )
 from allstop.core.moves import (
     BRAKED,
@@ -41,7 +40,6 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finish,
-    Item,
     Move,
     OpenWorkspace,
     Outcome,
@@ -52,7 +50,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import ending, one_line
+from allstop.core.plain import one_line
 from allstop.core.retries import back_at
 from allstop.core.run import Brief
 
@@ -74,21 +72,14 @@ class AutoPilot:
                 return replace(state, doing=_began(state), wait_until=None)
             case MoveStarted():
                 return replace(state, doing=None, wait_until=None)
-            case Noted(items=items) if state.doing is not None:
-                return replace(state, doing=_noted(state.doing, items))
-            case Reached() if state.doing is not None:
-                return replace(state, doing=replace(state.doing, hears=state.doing.hears + 1))
-            case ThreadOpened(thread=thread) if state.doing and not state.doing.is_aside:
-                return replace(state, thread=thread)
             case MoveEnded(result=result, at=at):
                 return _came_back(state, result, at)
             case ChildClosed(outcome=outcome, note=note):
                 return _merged(state, outcome, note)
-            case Commanded(command=(Say() | Answer()) as said):
-                return _heard(state, said.words if isinstance(said, Say) else said.text)
-            case Commanded(command=Resume()) | Commanded(command=Retry()):
-                history = state.history.forgiven()
-                return replace(state, paused="", wait_until=None, history=history, limits=0)
+            case Commanded(command=command, by=by):
+                return _commanded(state, command, by)
+            case _ if state.doing is not None:
+                return turns.told(state, state.doing, event)
             case _:
                 return state
 
@@ -116,10 +107,34 @@ class AutoPilot:
         return moves.finishing(state) if state.done else moves.turn(state)
 
 
+def _commanded(state: AutoState, command: Command, by: str) -> AutoState:
+    match command:
+        case Say():
+            return _heard(state, command.words)
+        case Answer(text=text):
+            return _heard(state, text)
+        case Permit() if state.doing is not None:
+            return turns.answered(state, state.doing, command)
+        case Resume() | Retry():
+            return _let_go_on(state, by)
+        case _:
+            return state
+
+
+def _let_go_on(state: AutoState, by: str) -> AutoState:
+    """After a pause. Where that was only for a look, what had been decided is carried out."""
+    decision = state.decision if state.paused else None
+    history = looked_at(state) if state.paused else state.history.forgiven()
+    state = replace(state, paused="", wait_until=None, history=history, limits=0)
+    if decision is None or not is_unsafe(decision):
+        return state
+    return _chose(state, let_go_on(decision, by))
+
+
 def _heard(state: AutoState, text: str) -> AutoState:
     """What a person says is told to the agent; it also frees a thread that was paused."""
     done = state.done and state.merging
-    history = state.history.forgiven() if state.paused else state.history
+    history = looked_at(state) if state.paused else state.history
     told = (*state.told, text)
     return replace(state, told=told, paused="", done=done, history=history, limits=0)
 
@@ -143,21 +158,6 @@ def _began(state: AutoState) -> Doing:
         plan=state.plan,
         hears=len(state.told),
     )
-
-
-def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
-    """What the agent tells of while it works."""
-    for item in items:
-        match item.kind:
-            case "plan":
-                doing = replace(doing, plan=item.text)
-            case "compaction":
-                doing = replace(doing, compactions=doing.compactions + 1)
-            case "unanswered":
-                doing = replace(doing, unanswered=(*doing.unanswered, item.text))
-            case _:
-                pass
-    return doing
 
 
 def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
@@ -211,18 +211,7 @@ def _stuck(state: AutoState, failed: Failed) -> AutoState:
 
 
 def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> AutoState:
-    summary = TurnSummary(
-        turn=state.turns + 1,
-        status="completed",
-        said=turn.said,
-        text=ending(turn.text, 8000),
-        plan=doing.plan,
-        change=turn.change or state.change,
-        usage=turn.usage,
-        compactions=doing.compactions,
-        unanswered=doing.unanswered,
-        was_review=doing.is_review,
-    )
+    summary = turns.completed(state, doing, turn)
     state = replace(
         state,
         thread=turn.thread or state.thread,
@@ -244,19 +233,8 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
         until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
         return replace(state, limits=state.limits + 1, wait_until=until, waits_for=waits)
-    summary = TurnSummary(
-        turn=state.turns + 1,
-        status="failed",
-        error=failed.message or failed.kind.value,
-        kind=failed.kind,
-        plan=doing.plan,
-        change=failed.change or state.change,
-        usage=failed.usage,
-        compactions=doing.compactions,
-        unanswered=doing.unanswered,
-    )
-    if failed.kind is FailureKind.CAPPED:  # a turn that came to its cap is a turn
-        summary = replace(summary, status="interrupted", error="", kind=None)
+    summary = turns.failed(state, doing, failed)
+    if failed.kind is FailureKind.CAPPED:
         told = state.told[doing.hears :]
         return _summed_up(replace(state, news=prompts.CAPPED, told=told), summary, at)
     attempt = state.failures + 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 
 from allstop.settings.keys import Document, put
-from allstop.settings.model import STANDARD_KEY, Driver, Network, SandboxMode
+from allstop.settings.model import STANDARD_KEY, Driver, GuardedFiles, Network, SandboxMode
 
 LOCAL_ADDRESS = re.compile(
     r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d{1,5})?(?:/[\w./%~-]*)?"
@@ -116,6 +116,7 @@ def _items(value: object) -> list[object]:
 
 _MODES = (SandboxMode.ON, SandboxMode.AUTO, SandboxMode.OFF)
 _NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.FULL)
+_GUARDED = (GuardedFiles.PAUSE, GuardedFiles.CONTINUE)
 
 _SUMS = ("turns", "tokens", "cost_usd", "minutes")
 _RESOURCES = ("processes", "memory_mb", "file_mb", "disk_mb")
@@ -159,6 +160,11 @@ SENSITIVE: tuple[Sensitive, ...] = (
         key=("approvals", "rules"),
         why="lets agents run commands you would be asked about, or drops a rule of yours",
         needs_trust=_allows_more,
+    ),
+    Sensitive(
+        key=("auto", "guarded_files"),
+        why="lets agents change what steers CI, hooks or other agents without your look",
+        needs_trust=_further_than(_GUARDED),
     ),
     Sensitive(
         key=("agents", "*", "driver"),

@@ -167,3 +167,29 @@ async def test_b6_files_of_a_repository_without_a_commit_are_work(desk, what):
     assert change.files == len(listed) - 1
     assert change.loose == ()
     assert (later.files, later.loose) == (change.files + 1, ())
+
+
+async def test_f3_what_steers_others_is_told_with_the_work(desk):
+    """F3: also under a name that nobody would type, and when it is taken away."""
+    change = await desk.worked(
+        "mkdir -p .github/workflows .claude src; echo x >src/a.py; echo x >CLAUDE.md;"
+        " echo x >'.github/workflows/a b.yml'; rm a.txt"
+    )
+
+    assert change.guarded == {
+        ".github/workflows/a b.yml": "decides what CI runs",
+        "CLAUDE.md": "steers agents",
+    }
+    assert change.sketch == (
+        "A .github/workflows/a b.yml",
+        "A CLAUDE.md",
+        "D a.txt",
+        "A src/a.py",
+    )
+
+
+async def test_f3_of_many_files_the_first_are_named(desk):
+    change = await desk.worked("for n in $(seq 100 150); do echo x >f$n; done")
+
+    assert change.files == 51
+    assert change.sketch == tuple(f"A f{number}" for number in range(100, 120))

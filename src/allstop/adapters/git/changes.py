@@ -78,10 +78,10 @@ async def file_changes(repository: Repository, base: str, commit: str) -> list[F
     """
     raws = await raw_changes(repository, base, commit, renames="--find-renames")
     texts = await _texts(repository, raws)
-    return [FileChange(_shown(raw.path), raw.status, _added(raw, texts)) for raw in raws]
+    return [FileChange(shown(raw.path), raw.status, _added(raw, texts)) for raw in raws]
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """As text that can be written down, whatever bytes the name has."""
     return os.fsencode(path).decode(errors="replace")
 
@@ -161,7 +161,7 @@ async def with_restored(
     touched = [
         raw
         for raw in await raw_changes(repository, base, commit)
-        if gate.matches(_shown(raw.path), patterns)
+        if gate.matches(shown(raw.path), patterns)
     ]
     if not touched:
         return commit

@@ -20,6 +20,7 @@ from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.room import shortage, too_big
 from allstop.adapters.git.scripts import KEEP, not_work
+from allstop.adapters.git.sketching import guarded_among, sketched
 from allstop.adapters.git.stillness import print_of
 from allstop.adapters.git.together import both
 from allstop.adapters.git.trees import Meta, Tree
@@ -223,7 +224,15 @@ async def stock_take(repository: Repository, base: str, head: str) -> tuple[Chan
     loose = await loose_links(repository, head, links) if links else []
     names = tuple(os.fsencode(path).decode(errors="replace") for path in loose)
     (tree,) = await repository.named(f"{head}^{{tree}}")
-    change = Change(head=head, commits=commits, files=len(changed), tree=tree or "", loose=names)
+    change = Change(
+        head=head,
+        commits=commits,
+        files=len(changed),
+        tree=tree or "",
+        loose=names,
+        sketch=sketched(changed),
+        guarded=guarded_among(changed),
+    )
     return change, [raw.path for raw in changed]
 
 

@@ -70,6 +70,11 @@ def guarded(steps: Steps) -> str:
         return "is the workspace itself"
     if any(_STEERING.search(step) or unfit(step) for step in steps):
         return "has a name that commands can take for something else"
+    return guarded_by_place(steps)
+
+
+def guarded_by_place(steps: Steps) -> str:
+    """The same for a file that has been changed: what others will take it for."""
     low = tuple(_folded(step) for step in steps)
     if why := _of_folders(low):
         return why

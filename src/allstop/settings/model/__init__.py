@@ -32,7 +32,16 @@ from allstop.settings.model.limits import (
     ModelPrice,
     Retry,
 )
-from allstop.settings.model.talk import Approvals, Auto, AutoReview, Guidance, Policy, Room, Window
+from allstop.settings.model.talk import (
+    Approvals,
+    Auto,
+    AutoReview,
+    GuardedFiles,
+    Guidance,
+    Policy,
+    Room,
+    Window,
+)
 from allstop.settings.model.work import (
     Check,
     Filters,
@@ -68,6 +77,7 @@ __all__ = [
     "Entry",
     "ErrorStrategy",
     "Filters",
+    "GuardedFiles",
     "Guidance",
     "Hooks",
     "Limits",

@@ -85,6 +85,13 @@ class Approvals(StrEnum):
     ASK = "ask"
 
 
+class GuardedFiles(StrEnum):
+    """What happens when work changes a file that steers others."""
+
+    PAUSE = "pause"
+    CONTINUE = "continue"
+
+
 class Auto(Table, frozen=True, kw_only=True):
     policy: Annotated[
         Policy, Meta(description="Who decides after a turn: rules, or a model backed by the rules.")
@@ -124,6 +131,10 @@ class Auto(Table, frozen=True, kw_only=True):
     compaction_turns: Annotated[
         Count, Meta(description="The turns over which compactions are counted.")
     ] = 10
+    guarded_files: Annotated[
+        GuardedFiles,
+        Meta(description="When the work changes what steers CI, hooks, agents or holds keys."),
+    ] = GuardedFiles.PAUSE
     approvals: Annotated[
         Approvals, Meta(description="Who answers an agent that asks: nobody, the rules, a person.")
     ] = Approvals.POLICY

@@ -1,0 +1,26 @@
+"""What is written down of the files that work has changed: the first, and those that steer others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from allstop.adapters.git.changes import Raw, shown
+from allstop.core.allowing.guarded import guarded_by_place
+from allstop.core.plain import one_line
+
+MOST_NAMED = 20
+NAME_CHARS = 200
+
+
+def sketched(changed: Sequence[Raw]) -> tuple[str, ...]:
+    return tuple(
+        f"{raw.status} {one_line(shown(raw.path), NAME_CHARS)}" for raw in changed[:MOST_NAMED]
+    )
+
+
+def guarded_among(changed: Iterable[Raw]) -> dict[str, str]:
+    """Each with the reason for which a person would have been asked about it."""
+    paths = (shown(raw.path) for raw in changed)
+    found = ((path, guarded_by_place(tuple(path.split("/")))) for path in paths)
+    return dict(islice(((path, why) for path, why in found if why), MOST_NAMED))
