@@ -362,4 +362,5 @@ def test_a_warning_reaches_the_pilot_when_a_limit_is_near():
     state = folded(*[STARTED, ended(TurnDone(text=""))] * 4, limits=Limits(turns=5))
     runs.choose(Told(), state, after(3))
 
-    assert briefs == [Brief(after(3), "turns: 4 of 5")]
+    assert [(brief.now, brief.warning) for brief in briefs] == [(after(3), "turns: 4 of 5")]
+    assert (briefs[0].tally.turns, briefs[0].limits) == (4, Limits(turns=5))

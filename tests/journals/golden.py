@@ -20,6 +20,7 @@ from allstop.core.moves import Failed, FailureKind, Item
 from allstop.ports import Entry
 from allstop.testing.clock import EPOCH
 from boarding import at_sea, board_spec, person
+from unlucky import MergingWorkspaces, SecondTimeChecks
 from world import DONE, World, task
 
 
@@ -81,7 +82,56 @@ async def board(world):
         await anyio.sleep(600)
 
 
-STORIES = {story.__name__: story for story in (finished, stopped, asked, board)}
+THREAD = {
+    "goal": "Write a parser.",
+    "agent": "coder",
+    "policy": "model",
+    "decision_agent": "judge",
+    "review": "end",
+    "name": "thread",
+    "target": "main",
+    "gate": {"checks": [{"name": "Tests", "run": "pytest"}]},
+}
+
+
+async def auto(world):
+    """A model decides: plans, a denial, a question, a failure, a pause, a review, the gate."""
+    world.workspaces = MergingWorkspaces()
+    world.checks = SecondTimeChecks(world.workspaces)
+    plan = Item(kind="plan", text="[x] lexer\n[ ] parser")
+    work = [Item(kind="command", text="$ pytest\n[exit 1]"), Item(kind="compaction", text="")]
+    world.agent(
+        "coder",
+        *[plan, Ask(id="a1", argv=("rm", "x"), text="rm x"), "the lexer is there"],
+        *[*work, Ask(id="a2", argv=("make", "install"), text="make install"), "installed"],
+        *[
+            Failed(kind=FailureKind.NETWORK, message="no route"),
+            "<promise>BLOCKED: no key</promise>",
+        ],
+        *["more of it", DONE, f"looked\n{DONE}", f"mended\n{DONE}", f"again\n{DONE}"],
+    )
+    advice = '{"action": "%s", "reason": "so it looks", "confidence": %s}'
+    world.agent(
+        "judge",
+        *[advice % ("continue", 0.9), advice % ("continue", '"0.62"'), "no idea"],
+        *[advice % ("pause", 1), advice % ("continue", 0.3)],
+        *[advice % ("stop", 0.9)] * 3,
+    )
+    rules = (Rule(prefix=("rm",), decision=Decision.DENY, why="never"),)
+    opened = Opened(at=EPOCH, kind="auto", spec=THREAD, rules=rules)
+    await world.journal.append(Entry("auto1", opened))
+    async with world.running() as engine:
+        await engine.take("auto1")
+        await anyio.sleep(60)
+        await engine.command("auto1", Permit(ask="a2", allow=True))
+        await anyio.sleep(600)
+        await engine.command("auto1", Say(text="the key is there now"))
+        await anyio.sleep(600)
+        await engine.command("auto1", Resume())
+        await anyio.sleep(600)
+
+
+STORIES = {story.__name__: story for story in (finished, stopped, asked, board, auto)}
 
 
 async def record(story):

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.core import helm, run
-from allstop.core.events import Event, Opened
+from allstop.core.events import Event, MoveStarted, Opened
 from allstop.core.helm import Hold
 from allstop.core.moves import Outcome, TakeTurn
 from allstop.core.prompting import prompt
@@ -48,6 +48,16 @@ def test_q20_an_old_journal_folds_and_decides_as_it_did(file):
         assert [d for d in differences(pilot, events) if told(d.recorded) != told(d.again)] == []
     else:
         assert helm.fold(events).hold is Hold.NONE
+
+
+def test_q20_a_model_is_asked_again_what_it_was_asked():
+    """Q20, F12: down to the digest of the question, though newer runs tell it more."""
+    (file,) = [file for file in FILES if file.stem == "auto.auto1"]
+    events = events_of(file)
+    asked = [e.move for e in events if isinstance(e, MoveStarted) and isinstance(e.move, TakeTurn)]
+
+    assert [move.agent for move in asked].count("judge") > 5
+    assert differences(PILOTS["auto"], events) == []
 
 
 def test_there_are_some():

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from allstop.core import run as runs
+from allstop.core.approvals import Ask
 from allstop.core.auto import Action, read_decision
 from allstop.core.auto_views import run_plan
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Answer, Raise, Resume, Say
-from allstop.core.events import ChildClosed, Noted
+from allstop.core.events import Asked, ChildClosed, Noted
 from allstop.core.moves import (
     Change,
     CheckResult,
@@ -24,6 +25,7 @@ from allstop.core.moves import (
     Spawn,
     TakeTurn,
     TurnDone,
+    Usage,
     Wait,
 )
 from autos import DONE, Auto, advice
@@ -574,3 +576,77 @@ def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
 
     assert "Your last turn was cut off" in auto.prompts[1]
     assert auto.decision.condition.startswith("soft stop: no progress")
+
+
+def test_f3_a_model_decides_from_all_that_is_known_of_the_turn():
+    """F3: ids, status, plan, diff, usage, what was asked, decisions and compactions before."""
+    auto = modelled(name="a", target="main")
+    auto.say(Raise(limits=Limits(turns=9, tokens=5000, cost_microusd=2_000_000, time_s=3600)))
+    auto.turn()
+    auto.turn(advice())
+    auto.begin()
+    items = [
+        ("plan", "[x] lexer"),
+        ("command", "$ pytest\n1 failed\n[exit 1]"),
+        ("denied", "sudo ls (takes over the machine)"),
+        ("compaction", ""),
+    ]
+    noted = tuple(Item(kind=kind, text=text) for kind, text in items)
+    auto.fold(Noted(at=auto.now, id=auto.run.open_move.id, items=noted))
+    ask = Ask(id="a1", argv=("make", "install"), text="make install")
+    auto.fold(Asked(at=auto.now, id=auto.run.open_move.id, ask=ask))
+    sketch = ("M src/lexer.py", "A AGENTS.md")
+    change = Change(
+        head="c2", commits=2, files=5, sketch=sketch, guarded={"AGENTS.md": "steers agents"}
+    )
+    usage = Usage(input=900, cached=300, output=50, cost_microusd=70_000)
+    auto.ended(TurnDone(text="Going on.", thread="t", usage=usage, change=change))
+    auto.begin()
+
+    assert auto.prompts[-1].endswith(
+        """\
+Turn 2 (move 4 of the record, thread t): completed
+
+Plan:
+[x] lexer
+
+Changed so far: 5 files, 2 commits
+M src/lexer.py
+A AGENTS.md
+and 3 more
+
+Of these a person has to know:
+- AGENTS.md steers agents
+
+It asked, and nobody has answered:
+- make install
+
+It was denied:
+- sudo ls (takes over the machine)
+
+What it did last:
+- command: $ pytest … [exit 1]
+
+Tokens of this turn: 900 in (300 cached), 50 out
+
+Used so far: 3 of 9 turns, 1,150 of 5,000 tokens, $0.07 of $2.00, 0 of 60 minutes
+
+Compactions so far: 1 (in turn 2)
+
+Decisions before:
+turn 1: continue, it goes well (0.9)
+
+What it said last:
+Going on."""
+    )
+
+
+def test_q20_a_run_of_the_first_edition_asks_as_it_did():
+    auto = modelled(edition=1)
+    auto.turn(items=[("denied", "sudo ls"), ("command", "$ ls")])
+    auto.begin()
+
+    assert auto.prompts[-1].endswith(
+        "Turn 1: completed\n\nPlan: none was told\n\nNo files\n\nTokens of this turn: 100\n\n"
+        "Compactions so far: 0\n\nWhat it said last:\nGoing on."
+    )

@@ -1627,6 +1627,12 @@ export interface components {
             pending: string[];
             /** @default [] */
             denied: string[];
+            /** @default  */
+            thread: string;
+            /** @default 0 */
+            move: number;
+            /** @default [] */
+            did: string[];
         };
         /**
          * History

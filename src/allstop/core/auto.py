@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from allstop.core.approvals import Ask
 from allstop.core.guidance import Guide, GuideSpec
-from allstop.core.ids import AgentName
+from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
@@ -34,7 +34,8 @@ class ReviewWhen(StrEnum):
 
 
 EDITION = 2
-"""Of the rules. What was begun by older ones is gone on with, and replayed, by those."""
+"""Of the rules, and of what a model is told. What was begun by older ones is gone on with, and
+replayed, by those."""
 
 
 class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -90,6 +91,9 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     was_review: bool = False
     pending: tuple[str, ...] = ()  # what it asked, and the turn ended before an answer
     denied: tuple[str, ...] = ()  # what it asked, and rules or nobody's presence denied
+    thread: str = ""  # the agent's own name for the conversation
+    move: MoveId = MoveId(0)  # the turn's in the record
+    did: tuple[str, ...] = ()  # the last of what it did, each in a line
 
     @property
     def only_reviewed(self) -> bool:
@@ -167,6 +171,8 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
     unanswered: tuple[str, ...] = ()
     asks: tuple[Ask, ...] = ()  # of which nobody has answered yet
     denied: tuple[str, ...] = ()
+    move: MoveId = MoveId(0)
+    did: tuple[str, ...] = ()
     hears: int = 0  # how many of the words of people it was told
 
     @property

@@ -6,9 +6,11 @@ import msgspec
 
 from allstop.core import auto_prompts as prompts
 from allstop.core.auto import AutoSpec, AutoState, TurnSummary
+from allstop.core.auto_asking import decide
 from allstop.core.ids import AgentName
 from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
 from allstop.core.prompting import prompt, prompt_of
+from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
 
 MERGE = "merge"
@@ -31,9 +33,9 @@ def turn(state: AutoState) -> Move:
     )
 
 
-def decision(state: AutoState, judge: AgentName, summary: TurnSummary) -> Move:
+def decision(state: AutoState, judge: AgentName, summary: TurnSummary, brief: Brief) -> Move:
     """A model is asked what to do after that turn."""
-    talk = prompts.decide(state.spec, state.history, summary, state.decisions)
+    talk = decide(state, summary, brief)
     return TakeTurn(
         agent=judge,
         prompt=prompt_of(talk),

@@ -1,18 +1,16 @@
-"""What an agent in Full Auto is told, and what a model that decides is asked. Words are data."""
+"""What an agent in Full Auto is told. Words are data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from allstop.core import guidance_prompts
-from allstop.core.auto import AutoSpec, AutoState, Decision, History, ModelDecision, TurnSummary
+from allstop.core.auto import AutoSpec, AutoState
 from allstop.core.moves import ChecksDone
 from allstop.core.plain import ending
-from allstop.core.prompting import Part, Talk
 from allstop.core.prompts import CAPPED as CAPPED
 from allstop.core.prompts import SIGNALS, failed_gate
 from allstop.core.prompts import told as told
-from allstop.core.signatures import schema_of
 
 REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
@@ -76,37 +74,3 @@ def reviewed(text: str) -> str:
 
 def gate_failed(gate: ChecksDone) -> str:
     return failed_gate(gate)
-
-
-DECIDER = """\
-You watch over a coding agent that works by itself, turn after turn. After each turn you decide:
-continue (with the next step), pause (a person must look), stop (the goal is reached) or review
-(the agent shall look at its own work). Pause when you are not sure. You never do the work yourself.
-Answer with one JSON object: action, reason (one sentence), confidence (0 to 1), next_input (the
-next step in one or two sentences; only with continue)."""
-
-
-def decide(
-    spec: AutoSpec, history: History, summary: TurnSummary, before: Sequence[Decision]
-) -> Talk:
-    recent = "\n".join(
-        f"turn {d.turn}: {d.action}, {d.reason} ({d.confidence:g})" for d in before[-5:]
-    )
-    change = summary.change
-    lines = [
-        f"Turn {summary.turn}: {summary.status}" + (f", {summary.error}" if summary.error else ""),
-        f"Plan:\n{ending(summary.plan, 2000)}" if summary.plan else "Plan: none was told",
-        f"Changed so far: {change.files} files, {change.commits} commits" if change else "No files",
-        f"Tokens of this turn: {summary.usage.tokens:,}",
-        f"Compactions so far: {len(history.compactions)}",
-        f"Decisions before:\n{recent}" if recent else "",
-        f"What it said last:\n{ending(summary.text, 4000)}",
-    ]
-    return Talk(
-        system=DECIDER,
-        parts=(
-            Part(text=f"The goal:\n{spec.goal.strip()}"),
-            Part(text="\n\n".join(line for line in lines if line)),
-        ),
-        reply_schema=schema_of(ModelDecision),
-    )

@@ -9,12 +9,16 @@ from allstop.core.auto import AutoState, Doing, TurnSummary
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Event, Noted, Reached, ThreadOpened
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
-from allstop.core.plain import ending, one_line
+from allstop.core.plain import ending, last_line, one_line
 
 MOST_DENIED = 100
 """Of one turn, that are remembered."""
 
 ASK_CHARS = 300
+
+DEEDS = frozenset({"command", "file", "tool", "search", "did", "question", "notice"})
+MOST_DEEDS = 10
+DEED_CHARS = 160
 
 
 def told(state: AutoState, doing: Doing, event: Event) -> AutoState:
@@ -45,9 +49,19 @@ def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
             case "denied":
                 denied = (*doing.denied[1 - MOST_DENIED :], one_line(item.text, ASK_CHARS))
                 doing = replace(doing, denied=denied)
+            case kind if kind in DEEDS:
+                did = (*doing.did[1 - MOST_DEEDS :], _in_a_line(item))
+                doing = replace(doing, did=did)
             case _:
                 pass
     return doing
+
+
+def _in_a_line(item: Item) -> str:
+    """What was done, and how it ended."""
+    first, _, rest = item.text.strip().partition("\n")
+    end = last_line(rest)
+    return f"{item.kind}: {one_line(first, DEED_CHARS)}" + (f" … {end}" if end else "")
 
 
 def answered(state: AutoState, doing: Doing, answer: Permit) -> AutoState:
@@ -87,6 +101,9 @@ def _summary(state: AutoState, doing: Doing, result: TurnDone | Failed) -> TurnS
         unanswered=doing.unanswered,
         pending=_pending(doing),
         denied=doing.denied,
+        thread=(result.thread if isinstance(result, TurnDone) else None) or state.thread or "",
+        move=doing.move,
+        did=doing.did,
     )
 
 

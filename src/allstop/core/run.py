@@ -59,6 +59,9 @@ class Brief(Struct, frozen=True, gc=False):
 
     now: datetime
     warning: str = ""  # a limit is near: wind down
+    limits: Limits = Limits()
+    tally: Tally = Tally()
+    opened_at: datetime | None = None
 
 
 class Pilot(Protocol[S]):
@@ -178,7 +181,9 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_E
         return _braked(state.limits, verdict)
     if state.broke and not pilot.ends_when_stopped:  # where a limit ends the talk, not the room
         return _braked(state.limits, Verdict(HARD, state.broke))
-    move = pilot.next_move(state.pilot, Brief(now, verdict.reason))
+    move = pilot.next_move(
+        state.pilot, Brief(now, verdict.reason, state.limits, state.tally, state.opened.at)
+    )
     if isinstance(move, TakeTurn) and (most := move.most_tokens) is not None:
         verdict = brakes.room_for(state.limits, state.tally, most)
         if verdict.grip is HARD:

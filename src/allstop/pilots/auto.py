@@ -31,6 +31,7 @@ from allstop.core.events import (
     MoveEnded,
     MoveStarted,
 )
+from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
@@ -68,8 +69,8 @@ class AutoPilot:
 
     def evolve(self, state: AutoState, event: Event) -> AutoState:
         match event:
-            case MoveStarted(move=TakeTurn() | Survey()):
-                return replace(state, doing=_began(state), wait_until=None)
+            case MoveStarted(move=TakeTurn() | Survey(), id=move):
+                return replace(state, doing=_began(state, move), wait_until=None)
             case MoveStarted():
                 return replace(state, doing=None, wait_until=None)
             case MoveEnded(result=result, at=at):
@@ -101,7 +102,7 @@ class AutoPilot:
         if spec.name and not state.base:
             return OpenWorkspace(workspace=spec.name, target=spec.target)
         if state.undecided and spec.decision_agent is not None and state.summary is not None:
-            return moves.decision(state, spec.decision_agent, state.summary)
+            return moves.decision(state, spec.decision_agent, state.summary, brief)
         if guiding.is_ahead(state):
             return guiding.move(state)
         return moves.finishing(state) if state.done else moves.turn(state)
@@ -150,8 +151,9 @@ def _begun(state: AutoState) -> AutoState:
     return state if guiding.is_ahead(state) else _decided(state, guiding.decision(state))
 
 
-def _began(state: AutoState) -> Doing:
+def _began(state: AutoState, move: MoveId) -> Doing:
     return Doing(
+        move=move,
         is_decision=state.undecided,
         is_guidance=not state.undecided and guiding.is_ahead(state),
         is_review=state.reviews,
