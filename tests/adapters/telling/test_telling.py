@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from allstop.adapters.telling import Bell, Post, Service, Webhook, deliver, find_desktop
 from allstop.adapters.telling.post import MOST_WAITING
@@ -172,6 +173,34 @@ async def test_p11_apprise_delivers_for_real(listener):
     [(path, got)] = listener.got
     assert path == "/hook/secret-path"
     assert (got["title"], got["message"], got["type"]) == (ALERT.title, ALERT.text, "warning")
+
+
+HOSTILE = (
+    "<img src=//evil.example/x> [ok](https://evil.example) *b* @here <!channel> me@home.example"
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("text", "<img src=//evil.example/x> [ok](https://evil.example) *b* "),
+        ("html", "&lt;img src=//evil.example/x&gt; [ok](https://evil.example) *b* "),
+        ("markdown", r"<img src\=//evil\.example/x\> \[ok\]\(https://evil\.example\) \*b\* "),
+    ],
+)
+async def test_p11_k22_an_agents_words_stay_words_in_mail_and_chats(listener, form, shown):
+    """No picture is loaded, no link has another's name, and nobody is called by them."""
+    hostile = replace(ALERT, text=HOSTILE)
+
+    assert (
+        await deliver(Service(f"{listener.url('json')}?format={form}", private=True), hostile) == ""
+    )
+
+    [(_, got)] = listener.got
+    message = got["message"].replace("\N{NO-BREAK SPACE}", " ").replace("&nbsp;", " ")
+    assert message.startswith(shown)
+    assert "\N{FULLWIDTH COMMERCIAL AT}here (!channel" in message.replace("\\", "")
+    assert message.replace("\\", "").endswith("me@home.example")
 
 
 async def test_p11_apprise_follows_no_redirect_even_if_the_address_says_so(listener):

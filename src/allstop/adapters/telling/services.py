@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,13 @@ _KINDS = {
     Level.DONE: "success",
     Level.STOPPED: "warning",
 }
+
+_CALLS = re.compile(r"(?<!\w)@(?=\w)|<(?=[!@#])")
+"""What calls everybody together in a chat, as `@here` and `<!channel>` do: agents may write it."""
+
+
+def _unheard(found: re.Match[str]) -> str:
+    return "\N{FULLWIDTH COMMERCIAL AT}" if found[0] == "@" else "("
 
 
 def is_installed() -> bool:
@@ -78,5 +86,9 @@ def _made(url: str) -> NotifyBase | None:
 
 
 def _notify(service: NotifyBase, alert: Alert) -> bool:
-    body = alert.text or alert.title
-    return bool(service.notify(body=body, title=alert.title, notify_type=_KINDS[alert.level]))
+    """As words: where a service takes HTML or Markdown, apprise writes them so that they stay words."""
+    title, text = (_CALLS.sub(_unheard, said) for said in (alert.title, alert.text))
+    kind = _KINDS[alert.level]
+    return bool(
+        service.notify(body=text or title, title=title, notify_type=kind, body_format="text")
+    )
