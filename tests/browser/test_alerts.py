@@ -6,14 +6,21 @@ from playwright.sync_api import expect
 from people import at_home, wait_for
 from scenes import Scene
 
-ASKS = """
+ASKS = r"""
+[[turn]]
+when = "Hostile"
+steps = [
+  { sleep = 1 },
+  { signal = "PENDING: <img src=x> \u001b]0;t\u0007\u001b[31m\u202ewhich?" },
+]
+
 [[turn]]
 steps = [{ sleep = 1 }, { signal = "PENDING: An hour, or a day?" }]
 """
 
 # A browser without a window shows nothing that could be looked at: who calls is written down.
 EARS = """
-window.heard = { tones: 0, shown: [] }
+window.heard = { tones: 0, shown: [], bodies: [] }
 const make = AudioContext.prototype.createOscillator
 AudioContext.prototype.createOscillator = function () {
   window.heard.tones++
@@ -24,6 +31,7 @@ window.Notification = class extends Real {
   constructor(title, options) {
     super(title, options)
     window.heard.shown.push(title)
+    window.heard.bodies.push(options.body)
   }
 }
 """
@@ -98,6 +106,20 @@ def test_u4_p11_one_tab_of_many_tells_what_needs_a_person(scene, tabs):
     assert shown(tabs) == ["Needs you: Loud one"]
     assert tones(tabs)[1:] == [0, 0]
     assert tones(tabs)[0] > 1
+
+
+def test_k22_a_notification_hides_nothing_that_an_agent_wrote(scene, tabs):
+    first = tabs[0]
+    first.get_by_role("checkbox", name="Notifications").check()
+    for page in tabs:
+        look_elsewhere(page)
+
+    ask(scene, "Hostile \x1b[2J\u202eone")
+
+    wait_for(lambda: shown(tabs), "a notification")
+    assert shown(tabs) == ["Needs you: Hostile ⟨U+202E⟩one"]
+    bodies = [body for page in tabs for body in page.evaluate("heard.bodies")]
+    assert bodies == ["<img src=x> ⟨U+202E⟩which?"]
 
 
 def test_u4_somebody_who_looks_is_not_notified_and_a_mute_is_quiet(scene, tabs):

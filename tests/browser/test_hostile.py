@@ -10,7 +10,25 @@ from scenes import Scene
 
 IMAGE = "<img src=x onerror=window.hacked=1>"
 BIDI = "\u202e"
+GOAL = f"Hostile goal {IMAGE}{BIDI}\x1b[31m"
+ANSI = r"\u001b]0;t\u0007\u001b[31m\u202e"
 HOSTILE = rf"""
+[[turn]]
+when = "Hostile goal"
+steps = [
+  {{ say = "Hostile words {IMAGE} {ANSI}" }},
+  {{ write = "hostile.py", text = "A = '{IMAGE}'\n" }},
+  {{ signal = "PROGRESS: 40% Hostile progress {IMAGE} {ANSI}" }},
+]
+
+[[turn]]
+when = "Hostile goal"
+steps = [{{ fail = "bad_request", message = "Hostile error {IMAGE} {ANSI}" }}]
+
+[[turn]]
+when = "Hostile goal"
+steps = [{{ ask = "Hostile-command {IMAGE} {ANSI}" }}, {{ sleep = 600 }}]
+
 [[turn]]
 when = "Flood"
 steps = [{{ say = "It begins." }}, {{ flood = 2000000000 }}]
@@ -34,6 +52,21 @@ SETTINGS = """
 [[verification.commands]]
 name = "<b>Unit</b> tests"
 run = "sh check.sh"
+
+[auto]
+cooldown_s = 0
+review = "never"
+policy = "model"
+decision_agent = "judge"
+
+[agents.judge]
+driver = "scripted"
+script = "judge.toml"
+"""
+JUDGE = rf"""
+repeat = true
+[[turn]]
+steps = [{{ say = '{{"action": "continue", "reason": "Hostile reason {IMAGE} {ANSI.replace(chr(92), 2 * chr(92))}", "confidence": 0.9}}' }}]
 """
 CHECK = (
     "printf '\\033]0;t\\007\\033[31mred\\033[0m <img src=x onerror=window.hacked=1>\\n'; exit 3\n"
@@ -44,6 +77,7 @@ CHECK = (
 def scene(tmp_path_factory):
     scene = Scene(at_home(tmp_path_factory.mktemp("hostile")))
     scene.person.write("check.sh", CHECK)
+    scene.person.write("judge.toml", JUDGE)
     scene.person.script(HOSTILE, SETTINGS)
     scene.person.commit()
     scene.person.allstop("trust", "--yes")
@@ -51,19 +85,31 @@ def scene(tmp_path_factory):
     scene.add((f"Hostile {IMAGE}{BIDI}", IMAGE, "store"))
     scene.post("/runs", {"kind": "board"})
     wait_for(lambda: scene.ask("/inbox")["waiting"], "a question", 60)
+    scene.thread = scene.post("/runs", {"kind": "auto", "goal": GOAL, "agent": "demo"})["run"]
+    wait_for(lambda: len(decisions(scene)) > 1, "decisions about a thread", 60)
     yield scene
     scene.person.close()
 
 
+RUN_TABS = ("log", "receipts", "stops")
+
+
+def decisions(scene):
+    return scene.ask(f"/receipts/{scene.thread}")["decisions"]
+
+
 def places(scene):
-    task = scene.tasks()[0]
+    task, thread = scene.tasks()[0], scene.thread
     return (
         "home",
         "board",
         "inbox",
         "history",
-        f"history/{task['run']}",
+        *(f"history/{run}?tab={tab}" for run in (task["run"], thread) for tab in RUN_TABS),
+        "auto",
+        *(f"auto/{thread}?tab={tab}" for tab in ("log", "work", "decisions")),
         "usage",
+        "usage?by=task",
         *(f"task/{task['id']}?tab={tab}" for tab in ("log", "changes", "attempts", "about")),
     )
 
@@ -78,9 +124,24 @@ def test_k22_nothing_that_an_agent_writes_does_anything_on_any_page(scene, visit
         )
         expect(page.get_by_text(re.compile(r"^Loading "))).to_have_count(0)
         assert page.locator("main img, main script").count() == 0, where
-        assert BIDI not in page.get_by_role("main").inner_text(), where
-        assert "\x1b" not in page.get_by_role("main").inner_text(), where
+        shown = page.get_by_role("main").inner_html() + page.title()
+        assert not {BIDI, "\x1b", "\x07"} & set(shown), where
 
+    assert page.evaluate("window.hacked") is None
+
+
+def test_k22_what_a_decision_was_made_from_is_text_with_nothing_hidden(scene, visit):
+    page = visit().page(f"auto/{scene.thread}?tab=decisions")
+    receipt = page.get_by_role("region", name="Receipt of decision")
+    page.get_by_role("button", name="turn 1: continue").click()
+
+    expect(receipt).to_contain_text(f"Hostile reason {IMAGE} ")
+    expect(receipt).to_contain_text(f"Hostile progress {IMAGE} ⟨U+202E⟩")
+    expect(receipt).to_contain_text(f"Hostile words {IMAGE} ⟨U+202E⟩")
+    page.get_by_role("button", name=re.compile("turn 2: ")).click()
+    expect(receipt).to_contain_text(f"Hostile error {IMAGE} ")
+    expect(page.get_by_role("region", name="Plan")).to_contain_text(f"Hostile goal {IMAGE}⟨U+202E⟩")
+    assert page.locator("main img, main script").count() == 0
     assert page.evaluate("window.hacked") is None
 
 

@@ -51,3 +51,7 @@ test('Markdown is shown as such, headings below those of the page', () => {
 test('raw HTML and hidden letters are visible text', () => {
   expect(after('a <b>c</b> d\u202e')).toBe('<p>a &lt;b&gt;c&lt;/b&gt; d⟨U+202E⟩</p>\n')
 })
+
+test('what a terminal would do is gone', () => {
+  expect(after('a \x1b]0;owned\x07\x1b[31mred\x1b[0m\x1b[2J b\x9b1A')).toBe('<p>a red b</p>\n')
+})

@@ -1,9 +1,9 @@
-// What agents write, as HTML that can do nothing: no raw HTML, no pictures, no scripts, and links
-// only to places a person may want to open.
+// What agents write, as HTML that can do nothing: no raw HTML, no pictures, no scripts, no commands
+// of a terminal, and links only to places a person may want to open.
 
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
-import { showHidden } from './hidden'
+import { plain } from './terminal'
 
 const TAGS = [
   ...['a', 'blockquote', 'br', 'code', 'del', 'em', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol'],
@@ -33,7 +33,7 @@ const marked = new Marked({
 })
 
 export function html(markdown: string): TrustedText {
-  const parsed = marked.parse(showHidden(markdown), { async: false })
+  const parsed = marked.parse(plain(markdown), { async: false })
   return DOMPurify.sanitize(parsed, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ['href', 'rel', 'target', 'start', 'align'],
