@@ -46,3 +46,8 @@ test('a million letters without an end are read quickly', () => {
 
   expect(performance.now() - began).toBeLessThan(2_000)
 })
+
+test('a line of a megabyte is no work', () => {
+  expect(plain('x'.repeat(1_000_000))).toHaveLength(1_000_000)
+  expect(plain('50%\r'.repeat(200_000) + 'done')).toBe('done')
+})

@@ -45,9 +45,17 @@ function parted(output: string): { text: string; looks: string[] } {
     })
     .replace(ESCAPES, '')
     .replace(/\r+\n/g, '\n')
-    .replace(/[^\n]*\r(?=[^\n])/g, (over) => over.replace(/[^\ue000]/g, ''))
+    .split('\n')
+    .map(overwritten)
+    .join('\n')
     .replace(CONTROLS, '')
   return { text, looks }
+}
+
+/** A return goes back to where the line began: what stood there is written over, colours stay. */
+function overwritten(line: string): string {
+  const at = line.lastIndexOf('\r', line.length - 2)
+  return at < 0 ? line : line.slice(0, at).replace(/[^\ue000]/g, '') + line.slice(at + 1)
 }
 
 class Look {
