@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { gist, gistOf, gistOfLines, gistOfReason } from './gist'
+
+test.each([
+  [
+    'The handler fell through to the **catch-all**; I return early.',
+    'The handler fell through to the catch-all; I return early.',
+  ],
+  [
+    'Down to 70 seconds. The rest is *sleeping*: three tests wait.',
+    'Down to 70 seconds. The rest is sleeping: three tests wait.',
+  ],
+  ['Read `users.py` and ``a `b` c``', 'Read users.py and a `b` c'],
+  ['## What I did', 'What I did'],
+  ['message: - **one** _two words_ ~~three~~', 'message: one two words three'],
+  [
+    'see [the docs](https://docs.example/a "title") and ![x](https://evil.example/?leak)',
+    'see the docs and x',
+  ],
+  ['first\n\n  second', 'first second'],
+])('%j in words', (markdown, words) => {
+  expect(gist(markdown)).toBe(words)
+})
+
+test.each([
+  'src/**/*.py and tests/**/*.py',
+  '2 * 3 * 4',
+  '*.py and *.ts',
+  '__init__.py, _private and snake_case_name',
+  'a ** b',
+  '#12 is fixed',
+  '<img src=x onerror=alert(1)>',
+])('%j stays as it is', (text) => {
+  expect(gist(text)).toBe(text)
+})
+
+test('in code nothing is a mark', () => {
+  expect(gist('run `rm **/x*` or `a_b_c`')).toBe('run rm **/x* or a_b_c')
+})
+
+test('what is hidden is shown, also where it was a mark', () => {
+  expect(gist('**a\u202eb** \x1b[31mred\x1b[0m')).toBe('a⟨U+202E⟩b red')
+})
+
+test('nothing that could be a command is changed', () => {
+  expect(gistOf({ type: 'asked', text: 'asks: rm *a* **b**' })).toBe('asks: rm *a* **b**')
+  expect(gistOf({ type: 'noted', text: 'command: echo `date` *x*' })).toBe(
+    'command: echo `date` *x*',
+  )
+  expect(gistOf({ type: 'noted', text: 'message: echo `date` *x*' })).toBe('message: echo date x')
+  expect(gistOfReason('asks: rm *a*')).toBe('asks: rm *a*')
+  expect(gistOfReason('next: *a*')).toBe('next: a')
+})
+
+test('a long row of marks is no work', () => {
+  for (const mark of ['*', '**', '` ', '````', '[', '_', '~~', '](', '*a ', ' _a b'])
+    expect(gist(`x ${mark.repeat(50_000)}`)).toMatch(/^x/)
+})
+
+test('lines stay lines where there is room for them', () => {
+  expect(gistOfLines('**a**\n\n- `b`')).toBe('a\n\nb')
+})
