@@ -27,6 +27,20 @@ def confirm(page, label):
     expect(dialog).to_have_count(0)
 
 
+def test_b19_what_helps_depends_on_why_it_failed(scene, visit):
+    """The model refused the request: no limit helps, and to try the same again neither."""
+    page = visit().page("inbox")
+    failed = page.get_by_role("article", name=FAILED)
+
+    expect(failed).to_contain_text("Its model refuses this, and would again")
+    for label, count in (("Edit", 1), ("Retry", 1), ("Raise the limit", 0)):
+        expect(failed.get_by_role("button", name=f"{label}: {FAILED}")).to_have_count(count)
+    page.evaluate("where => { location.hash = where }", f"#/task/{scene.id_of(FAILED)}")
+    tools = page.get_by_role("toolbar", name="What to do with it")
+    expect(tools.locator(".first")).to_contain_text("Edit")
+    expect(tools.get_by_role("button", name="Raise the limit")).to_have_count(0)
+
+
 def test_b19_limits_are_raised_and_the_workspace_is_cleaned_up_by_keys(scene, at_card):
     task = scene.id_of(FAILED)
     workspace = scene.person.repository / ".allstop" / "workspaces" / task

@@ -82,6 +82,26 @@ async def test_k1_a_limit_that_pauses_waits_for_a_person():
     assert (waiting.kind, waiting.text) == (Kind.LIMIT, "limit reached: turns: 2 of 2")
 
 
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (FailureKind.OUT_OF_BUDGET, ("limit", "resume", "abort")),
+        (FailureKind.OUT_OF_ROOM, ("resume", "abort")),
+        (FailureKind.OUT_OF_MEMORY, ("resume", "abort")),
+    ],
+)
+async def test_k1_no_limit_is_offered_that_does_not_help(kind, options):
+    """K1: against a full disk or memory no turns, tokens or money help."""
+    world = World()
+    world.agent("cli", Failed(kind=kind, message="no more"), DONE)
+    async with world.running() as engine:
+        await engine.open("a", "task", task(), limits=Limits(turns=9, at_limit=AtLimit.PAUSE))
+        await anyio.sleep(60)
+        (waiting,) = await found(world)
+
+    assert (waiting.kind, waiting.options) == (Kind.LIMIT, options)
+
+
 async def test_b20_a_run_that_nobody_drives_waits_unless_everything_is_stopped():
     """B20: after an Allstop there is one thing to do, and it is not in the list."""
     world = World()
@@ -123,7 +143,7 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     assert {each.task: (each.kind, each.do) for each in waiting} == {
         "ask": (Kind.PENDING, 'allstop answer ask "…"'),
         "blocked": (Kind.BLOCKED, "allstop retry blocked"),
-        "broken": (Kind.FAILED, "allstop retry broken"),
+        "broken": (Kind.FAILED, "allstop edit broken"),
         "good": (Kind.REVIEW, "allstop approve good"),
     }
     assert len(waiting) == 4
@@ -133,3 +153,6 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
         "reject",
     )
     assert next(each.text for each in waiting if each.task == "blocked") == "no access"
+    broken = next(each for each in waiting if each.task == "broken")
+    assert broken.options == ("edit", "retry", "rollback", "split", "skip")
+    assert broken.hint.startswith("Its model refuses this")

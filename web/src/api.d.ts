@@ -661,6 +661,8 @@ export interface components {
             merged: string;
             tokens: number;
             cost_usd: number;
+            remedies: string[];
+            hint: string;
         };
         /**
          * Attempt
@@ -1726,6 +1728,8 @@ export interface components {
             task: string;
             /** @default  */
             title: string;
+            /** @default  */
+            hint: string;
         };
         /**
          * Kind

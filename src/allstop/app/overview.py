@@ -12,6 +12,7 @@ from allstop.app import board as boards
 from allstop.app.looking import helm_of
 from allstop.app.phases import counts, is_stopped, phase
 from allstop.core import board as board_
+from allstop.core import mending
 from allstop.core.board import Board, Score
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, root_of
@@ -51,6 +52,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     merged: str
     tokens: int
     cost_usd: float
+    remedies: tuple[str, ...]  # of one that can't go on: the commands that may help, the best first
+    hint: str  # the same in words
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
@@ -99,7 +102,7 @@ def status_of(task: Task, helm: Helm | None) -> Status:
 
 
 def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
-    tally = task.tally
+    tally, stopped = task.tally, is_stopped(task, helm)
     waits = tuple(need.id for need in board_.waits_for(board, task))
     return TaskView(
         id=task.id,
@@ -122,11 +125,13 @@ def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
         score=board_.score(board, task).total,
         assigned=task.assigned,
         held=task.held,
-        note=STOPPED if is_stopped(task, helm) else task.note,
+        note=STOPPED if stopped else task.note,
         run=task.attempts[-1].run if task.attempts else None,
         merged=task.merged,
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
+        remedies=() if stopped else mending.remedies(task),
+        hint="" if stopped else mending.hint(task),
     )
 
 

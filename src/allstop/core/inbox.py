@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from allstop.core import mending
 from allstop.core import run as runs
 from allstop.core.approvals import Ask, Question, words
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, RunId, root_of
-from allstop.core.moves import Wait
+from allstop.core.moves import OVERGROWN, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import STALLED, Status, Task
@@ -45,6 +47,7 @@ class Waiting(Struct, frozen=True, gc=False, kw_only=True):
     questions: tuple[Question, ...] = ()
     task: str = ""
     title: str = ""
+    hint: str = ""  # what helps, in words
 
 
 class Sight(NamedTuple):
@@ -108,16 +111,20 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")
-    return _item(sight, Kind.PAUSED, wait.reason, _goes_on(sight), "resume", "tell")
+    paused = _item(sight, Kind.PAUSED, wait.reason, _goes_on(sight), "resume", "tell")
+    kind = mending.failure_in(wait.reason)
+    return replace(paused, hint=mending.hint_on(kind)) if kind else paused
 
 
 def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
     """A command that helps, and what can be said to it."""
     if runs.is_short(sight.state, now):
         return "allstop today", "abort"  # allows all runs more
+    if sight.state.broke_by in OVERGROWN:  # no budget helps against the disk's or the memory's
+        return _goes_on(sight), "resume", "abort"
     if root_of(sight.run) == BOARD:
         return f"allstop log {name}", "limit", "abort"
-    if sight.state.broke:  # maybe the disk's or the memory's, which can be tried again
+    if sight.state.broke:  # that of a run above it
         return _goes_on(sight), "limit", "resume", "abort"
     return f"allstop limit {name} --times 2", "limit", "abort"
 
@@ -179,7 +186,7 @@ def what_helps(task: Task) -> str:
         return f'allstop answer {task.id} "…"'
     if task.asks:
         return f"allstop log {task.id}"
-    return f"allstop retry {task.id}"
+    return mending.command(task)
 
 
 _KINDS = {
@@ -206,7 +213,8 @@ def _of_task(task: Task) -> Waiting:
         text=task.note[:TEXT_CHARS] or one_line(task.title),
         since=task.changed_at,
         do=what_helps(task),
-        options=_OPTIONS.get(kind, ("retry", "edit", "limit", "rollback", "split", "skip")),
+        options=_OPTIONS.get(kind) or mending.remedies(task),
         task=task.id,
         title=task.title,
+        hint=mending.hint(task),
     )

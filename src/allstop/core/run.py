@@ -126,6 +126,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     asked_at: dict[str, datetime] = {}
     permits: dict[str, Answer] = {}  # answered by one
     broke: str = ""  # which shared budget is used up
+    broke_by: FailureKind | None = None  # or what of the machine
     waits: str = ""  # what its parent was told that it waits for
     rests: str = ""  # why its parent was told that it needs no slot
     short_until: datetime | None = None  # it waits for the budget of another day, or for a raise
@@ -312,9 +313,9 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         cost_microusd=before.cost_microusd + usage.cost_microusd,
         busy_s=before.busy_s + (0.0 if move is None else _took_s(move, event)),
     )
-    broke = ""
+    broke, broke_by = "", None
     if isinstance(result, Failed) and result.kind in BRAKED:
-        broke = result.message
+        broke, broke_by = result.message, result.kind
     return replace(
         state,
         pilot=pilot,
@@ -324,6 +325,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         asked_at={},
         permits={},
         broke=broke,
+        broke_by=broke_by,
     )
 
 
@@ -344,9 +346,9 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
             answer = _permitted(permit, event.by)
             return replace(state, asks=waiting, permits={**state.permits, ask: answer})
         case Raise(limits=limits):
-            return replace(state, limits=limits, broke="")
+            return replace(state, limits=limits, broke="", broke_by=None)
         case Resume():
-            return replace(state, hold=RUNNING, pauses=False, broke="")
+            return replace(state, hold=RUNNING, pauses=False, broke="", broke_by=None)
         case Abort():
             return replace(state, aborting=True)
         case Allstop():

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import attempts, prompts, roster
+from allstop.core import attempts, mending, prompts, roster
 from allstop.core.attempts import TaskState
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
@@ -42,7 +42,7 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.plain import counted, last_line, one_line
+from allstop.core.plain import counted, last_line
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
 from allstop.core.retries import back_at, is_in_vain, says_when
 from allstop.core.roster import Roster
@@ -335,7 +335,7 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
         return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
-    note = f"{failed.kind}: {one_line(failed.message, 300)}"
+    note = mending.note_of(failed)
     if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
         return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { deedsFor, KEYS, wordsOf, type Deed } from './deeds'
 import type { TaskView } from './wire'
 
+const REMEDIES = ['retry', 'edit', 'rollback', 'split', 'skip']
 const task = (status: string, known: Partial<TaskView> = {}): TaskView =>
-  ({ id: 't1', status, attempts: [], iterations: null, ...known }) as unknown as TaskView
+  ({ id: 't1', status, attempts: [], remedies: REMEDIES, ...known }) as unknown as TaskView
 const named = (deeds: Deed[], key: string) => deeds.find((deed) => deed.key === key)?.name
 
 test('the keys of failed and timed-out tasks are those of the command line', () => {
@@ -20,6 +21,25 @@ test('the keys of failed and timed-out tasks are those of the command line', () 
       'split',
     ])
   }
+})
+
+test('the limit is offered only where raising it helps, and its key works everywhere', () => {
+  const offered = (remedies: string[]) =>
+    deedsFor(task('failed', { remedies }))
+      .filter(({ isUnhelpful }) => !isUnhelpful)
+      .map(({ name }) => name)
+
+  expect(offered(['retry', 'edit'])).toEqual(['retry', 'edit_task', 'clean', 'remove_task'])
+  expect(offered(['retry', 'limit'])).toEqual(['retry', 'limit', 'clean', 'remove_task'])
+  expect(named(deedsFor(task('failed')), '+')).toBe('limit')
+})
+
+test('what helps most is the first', () => {
+  const firstOf = (remedies: string[]) =>
+    deedsFor(task('failed', { remedies })).find(({ isFirst }) => isFirst)?.name
+
+  expect(firstOf(['edit', 'retry'])).toBe('edit_task')
+  expect(firstOf(['split', 'retry'])).toBe('split')
 })
 
 test('what throws something away is asked once more', () => {

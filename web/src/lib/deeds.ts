@@ -13,6 +13,8 @@ export interface Deed {
   warning?: string
   /** The best thing to do now. */
   isFirst?: boolean
+  /** It can be done by its key, but would not help: no button offers it. */
+  isUnhelpful?: boolean
 }
 
 const START: Deed = { name: 'assign', label: 'Start', key: 's' }
@@ -96,14 +98,29 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
       return [first(APPROVE), REDO, REJECT]
     case 'blocked':
     case 'failed':
-      return [first(RETRY), EDIT, RAISE, SPLIT, ROLL_BACK, CLEAN, SKIP, REMOVE]
     case 'timeout':
-      return [first(RETRY), RAISE, EDIT, SPLIT, ROLL_BACK, CLEAN, SKIP, REMOVE]
+      return mending(task.remedies)
     case 'done':
       return [ROLL_BACK]
     default:
       return []
   }
+}
+
+const REMEDIES: Readonly<Record<string, Deed>> = {
+  retry: RETRY,
+  limit: RAISE,
+  edit: EDIT,
+  split: SPLIT,
+  rollback: ROLL_BACK,
+  skip: SKIP,
+}
+
+/** For a task that stands still: what may help in its case, and then what can always be done. */
+function mending(remedies: readonly string[]): Deed[] {
+  const [best, ...others] = remedies.flatMap((name) => REMEDIES[name] ?? [])
+  const raise = remedies.includes('limit') ? [] : [{ ...RAISE, isUnhelpful: true }]
+  return [...(best ? [first(best)] : []), ...others, CLEAN, REMOVE, ...raise]
 }
 
 /** How much higher a limit gets each time. */

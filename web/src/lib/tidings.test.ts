@@ -14,6 +14,7 @@ function waiting(id: string, kind: Waiting['kind'] = 'pending'): Waiting {
     do: '',
     options: [],
     questions: [],
+    hint: '',
     title: `Task ${id}`,
     task: id,
   }

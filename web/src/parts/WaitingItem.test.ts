@@ -6,7 +6,7 @@ import WaitingItem from './WaitingItem.svelte'
 const waiting = (more: Partial<Waiting>): Waiting => ({
   ...{ id: 'a1', run: 'auto1', kind: 'leave', text: 'rm -r \u202ebuild', do: '', title: 'Tests' },
   ...{ since: '2026-01-01T00:00:00Z', options: ['allow', 'session', 'deny'], questions: [] },
-  ...{ task: '', ...more },
+  ...{ task: '', hint: '', ...more },
 })
 
 test('a permission shows what it is for exactly, and none of its answers is the first', () => {

@@ -1,0 +1,83 @@
+"""What helps a task that can't go on: by why it ended, the best first, and a hint in words."""
+
+from __future__ import annotations
+
+from allstop.core.moves import Failed, FailureKind
+from allstop.core.plain import one_line
+from allstop.core.tasks import Status, Task
+
+_USUAL = ("retry", "edit", "rollback", "split", "skip")
+_FIRST = {FailureKind.BAD_REQUEST: "edit", FailureKind.CONTEXT: "split"}
+"""What would end the same way if it were only tried again."""
+
+
+def note_of(failed: Failed) -> str:
+    """What is written down of a failure that ends an attempt."""
+    return f"{failed.kind}: {one_line(failed.message, 300)}"
+
+
+def failure_in(note: str) -> FailureKind | None:
+    """The kind of failure that such a note tells of."""
+    kind, colon, _ = note.partition(": ")
+    name = kind.replace(" ", "_")  # Full Auto says it in words
+    return FailureKind(name) if colon and name in set(FailureKind) else None
+
+
+def failure_of(task: Task) -> FailureKind | None:
+    """Of a task that is blocked the note is its agent's, which may say anything."""
+    return failure_in(task.note) if task.status is Status.FAILED else None
+
+
+def remedies(task: Task) -> tuple[str, ...]:
+    """The commands that may help. More turns and time help only where they ran out."""
+    if task.status is Status.TIMEOUT:
+        return ("retry", "limit", *_USUAL[1:])
+    if task.status not in {Status.FAILED, Status.BLOCKED}:
+        return ()
+    kind = failure_of(task)
+    first = _FIRST.get(kind, "retry") if kind else "retry"
+    return (first, *(each for each in _USUAL if each != first))
+
+
+def command(task: Task) -> str:
+    """The one command that helps."""
+    match failure_of(task):
+        case FailureKind.AUTH:
+            return _login(task.agent)
+        case FailureKind.UNSAFE:
+            return "allstop doctor"
+        case FailureKind.BAD_REQUEST:
+            return f"allstop edit {task.id}"
+        case _:
+            return f"allstop retry {task.id}"
+
+
+def hint(task: Task) -> str:
+    if task.status is Status.TIMEOUT:
+        return "It ran out of turns or time: raise the limit and retry, or split it."
+    kind = failure_of(task)
+    return hint_on(kind, task.agent) if kind else ""
+
+
+def hint_on(kind: FailureKind, agent: str | None = None) -> str:
+    match kind:
+        case FailureKind.AUTH:
+            return f"Its agent is not let in: `{_login(agent)}`, or set its key; then retry."
+        case FailureKind.NETWORK:
+            return "Its provider could not be reached: retry once it can."
+        case FailureKind.RATE_LIMITED | FailureKind.USAGE_LIMITED | FailureKind.OVERLOADED:
+            return "Its provider takes no more for now: retry later, or name another agent."
+        case FailureKind.BAD_REQUEST:
+            return "Its model refuses this, and would again: edit it, or name another agent."
+        case FailureKind.CONTEXT:
+            return "It no longer fits its model: split it, or retry with a new conversation."
+        case FailureKind.EXITED | FailureKind.CRASHED | FailureKind.STALLED:
+            return "Its log says what its program did last; then retry."
+        case FailureKind.UNSAFE:
+            return "There is no sandbox here: `allstop doctor` says what is missing."
+        case _:
+            return ""
+
+
+def _login(agent: str | None) -> str:
+    return f"allstop agents login {agent}" if agent else "allstop agents"
