@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import wait_for
+from people import MERGE_AT_ONCE, wait_for
 
 SETTINGS = '[agents.coder]\ndriver = "scripted"\nscript = "coder.toml"\n'
 HANGS = "[[turn]]\nsteps = [{ hang = true }]\n"
@@ -88,3 +88,38 @@ def test_k1_a_client_can_stop_everything(person):
     assert not stopped["result"]["isError"]
     assert "cancelled" in inspected["result"]["content"][0]["text"]
     assert process.returncode == 130
+
+
+AGENT = """#!/bin/sh
+cat >/dev/null
+echo zebra >made.txt
+allstop mcp progress 40 "the zebra is there"
+allstop mcp ask "Which colour?" Red Blue >told.txt
+allstop mcp signal COMPLETE >/dev/null
+echo "That is it."
+"""
+
+
+def test_b7_any_program_signals_tells_and_asks_by_the_command_in_its_box(person):
+    """B7: what it says there counts like its last line; a question is answered by a person."""
+    program = person.home / "bin" / "my-agent"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(AGENT)
+    program.chmod(0o755)
+    person.write("allstop.toml", MERGE_AT_ONCE)
+    own = person.home / ".config" / "allstop" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n[loop]\nagent = "a"\n')
+    person.allstop("add", "Make a zebra")
+
+    process = person.start("run")
+    wait_for(lambda: "Which colour?" in person.allstop("status"), "it asks")
+    person.allstop("answer", "T1", "Blue")
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 0, said
+    assert person.git("show", "main:told.txt") == "Blue"
+    log = person.allstop("log", "T1")
+    assert "40% the zebra is there" in log
+    assert "COMPLETE" in log
+    assert not list((person.repository / ".allstop" / "desks").iterdir())

@@ -192,3 +192,49 @@ async def test_b7_progress_in_the_middle_of_what_a_program_says_is_told(launcher
 
     assert result.text.endswith("bye\n")
     assert [(item.kind, item.text) for item in onlooker.items] == [("progress", "40% half")]
+
+
+TELLS = """
+cat >/dev/null
+allstop mcp progress 40% the parser reads
+echo "told: $(allstop mcp ask 'Which colour?' Red Blue)"
+allstop mcp signal DONE 2>&1 || echo "code $?"
+allstop list 2>/dev/null || echo "code $?"
+mkfifo in out; allstop mcp <in >out & exec 3>in 4<out
+echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' >&3
+head -c 60 <&4; echo
+exec 3>&-; wait; rm in out
+allstop mcp signal COMPLETE
+"""
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path, mode):
+    """B7, F5: `allstop mcp` in its box, as a server and as a command; with no box as well."""
+    from allstop.adapters.agents.door import Doors
+    from allstop.core.moves import Item
+    from allstop.core.replies import Said, Signal
+    from allstop.testing.agents import Onlooker, turn
+
+    agent = CommandAgent(
+        ["/bin/sh", "-c", TELLS],
+        launcher=await make_launcher(mode, tmp_path / "live"),
+        room=place,
+        clock=SystemClock(),
+        doors=Doors(tmp_path / "desks"),
+    )
+    watch = Onlooker(allows=True, answers=("Blue",))
+
+    result = await agent.take_turn(turn(place), watch)
+
+    told, *rest = result.text.splitlines()[1:]
+    assert told == "told: Blue"
+    assert rest[0].startswith("signal: Invalid enum value 'DONE'")
+    assert rest[1:3] == ["code 1", "code 2"]
+    assert rest[3].startswith('{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"signal"')
+    assert result.said == Said(signal=Signal.COMPLETE)
+    assert watch.items == [
+        Item(kind="progress", text="40% the parser reads"),
+        Item(kind="signal", text="COMPLETE"),
+    ]
+    assert [ask.text for ask in watch.asks] == ["Which colour?"]

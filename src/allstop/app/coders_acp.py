@@ -28,6 +28,7 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
     """It works in its box, and asks for what it would ask a person about."""
     program, key = find_acp(house, name, settings), key_for(house, name, settings)
     from allstop.adapters.agents.acp import AcpAgent, Setup, Wishes
+    from allstop.adapters.agents.door import Doors
 
     host = house.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
@@ -40,7 +41,8 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         env={**passed, **settings.env},
         flat_rate=settings.flat_rate,
     )
-    return AcpAgent(setup, launcher=launcher, clock=house.clock)
+    doors = Doors(house.folder / "desks")
+    return AcpAgent(setup, launcher=launcher, clock=house.clock, doors=doors)
 
 
 def find_acp(house: House, name: str, settings: Agent) -> str:

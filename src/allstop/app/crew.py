@@ -190,6 +190,7 @@ def _scripted(house: House, launcher: Launcher, name: str, settings: Agent) -> A
 
 def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     from allstop.adapters.agents.command import CommandAgent
+    from allstop.adapters.agents.door import Doors
 
     if not settings.command:
         withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
@@ -203,6 +204,7 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         prompt=settings.prompt.value,
         env=_environment(house, settings),
         limit_patterns=house.settings.retry.rate_limit_patterns,
+        doors=Doors(house.folder / "desks"),
     )
 
 

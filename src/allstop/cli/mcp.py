@@ -21,6 +21,9 @@ def mcp(context: Context) -> None:
     """Serve MCP on stdio: list and inspect runs, stop them; nothing can be started.
 
     For a client's settings: the command is `allstop`, the arguments are `-C REPOSITORY mcp`.
+
+    In the box of an agent the command of this name serves the tools of its turn instead: signal,
+    progress and ask.
     """
     with context.house() as house:
         run(lambda: _serve(house))

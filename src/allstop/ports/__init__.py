@@ -20,6 +20,7 @@ from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
+from allstop.ports.programs import DESK as DESK
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import Caps as Caps
 from allstop.ports.programs import Child as Child

@@ -40,12 +40,18 @@ class Box(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}  # for whatever is launched in it
 
 
+DESK = "/run/allstop/desk"
+"""Where a box has the folder that leads to the desk of its turn."""
+
+
 class Launch(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     box: Box
     label: str  # whose it is: the run's id; shown in receipts
     env: Mapping[str, str] = {}  # all it gets, besides what the box sets
     programs: tuple[str, ...] = ()  # others than argv[0] whose files must be there
+    desk: str = ""  # a folder of the host that is shown at DESK, last on its PATH
+    behind: tuple[str, ...] = ()  # programs that ours there need: shown, but not on its PATH
     trusted: bool = False  # ours: may run where there is no sandbox
     sparse: bool = False  # a shell and programs of /usr are all it needs of the system
 

@@ -8,6 +8,7 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import AcpAgent, Setup
+from allstop.adapters.agents.door import Doors
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
@@ -72,7 +73,8 @@ class Bench:
 
     def _made(self, **fields):
         setup = Setup(**{"room": Box(home=str(self.room)), **fields})
-        return AcpAgent(setup, launcher=self.launcher, clock=SystemClock())
+        doors = Doors(self._tmp / "desks")
+        return AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)

@@ -10,6 +10,8 @@ import anyio
 
 from allstop.adapters.agents import announced
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.desk import Desk
+from allstop.adapters.agents.door import Doors, way_to
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.limits import limit_in
 from allstop.adapters.agents.progress import SpokenTail
@@ -46,6 +48,7 @@ class CommandAgent:
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
+        doors: Doors | None = None,
     ) -> None:
         self._argv = tuple(argv)
         self._launcher = launcher
@@ -54,6 +57,7 @@ class CommandAgent:
         self._prompt = prompt
         self._env = dict(env or {})
         self._limit_patterns = limit_patterns
+        self._doors = doors
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         out, err = SpokenTail(turn.prompt.whole), Tail()
@@ -70,14 +74,17 @@ class CommandAgent:
 
     async def _run(self, turn: Turn, watch: Watch, out: Tail, err: Tail) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
+        desk = Desk(watch)
         try:
-            code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
+            async with way_to(desk, self._doors, turn) as way:
+                launch = way.shown(launch) if way else launch
+                code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
         except UnsafeError as error:
             return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
         except LaunchError as error:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
         if code == 0:
-            return TurnDone(text=out.text())
+            return TurnDone(text=out.text(), signals=desk.signals)
         return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:

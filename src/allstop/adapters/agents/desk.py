@@ -1,7 +1,7 @@
 """Tools of ours for an agent at work: it signals, says how far it is, and asks; nothing else.
 
-Calls come over the agent's own connection, so they are of this turn and of no other run. What is
-said here is a claim, as the words of its message are.
+Calls come over the agent's own connection, or through a door in its box, so they are of this turn
+and of no other run. What is said here is a claim, as the words of its message are.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
+from allstop import __version__
 from allstop.core.approvals import Ask, Option, Question
-from allstop.core.mcp import Message, tool
+from allstop.core.mcp import Call, Message, Server, content, tool
 from allstop.core.moves import Item
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
@@ -67,6 +68,16 @@ TOOLS: dict[str, Message] = {
 }
 
 
+WAIT_MS = 7 * 24 * 3600 * 1000
+"""How long an agent waits for one of them: a person may be asked, and the loop keeps the time."""
+
+SERVER = Server(
+    version=__version__,
+    instructions="Tell the people who gave you this task how it stands, and ask them.",
+    tools=list(TOOLS.values()),
+)
+
+
 class Told(NamedTuple):
     """What a tool answers."""
 
@@ -104,6 +115,11 @@ class Desk:
                     return Told(f"There is no tool {name!r}; there are: {known}.", is_error=True)
         except msgspec.ValidationError as error:
             return Told(f"{name}: {error}", is_error=True)
+
+    async def used(self, call: Call) -> Message:
+        """The same for who speaks MCP."""
+        told = await self.call(call.name, call.arguments)
+        return content(call.id, told.text, is_error=told.is_error)
 
     async def _signal(self, given: GivenSignal) -> Told:
         signal, text = Signal(given.signal.lower()), one_line(given.text, TEXT_CHARS)

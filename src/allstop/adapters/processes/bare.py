@@ -78,8 +78,10 @@ def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
     path = (*read_path(box), *host.path, *STANDARD_PATH)
     program = program_of(launch.argv[0], box, path)
     real = on_host(str(Path(box.at, program)), box)
+    desk = (launch.desk,) if launch.desk else ()
+    folders = (*read_path(box), str(Path(real).parent), *path, *desk)
     env = {
-        "PATH": os.pathsep.join(dict.fromkeys((*read_path(box), str(Path(real).parent), *path))),
+        "PATH": os.pathsep.join(dict.fromkeys(folders)),
         "HOME": box.home,
         "TMPDIR": temp,
         "LANG": "C.UTF-8",

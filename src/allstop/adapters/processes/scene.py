@@ -32,7 +32,7 @@ from allstop.adapters.processes.mounts import (
 )
 from allstop.adapters.processes.places import HOME, OBJECTS, on_host
 from allstop.adapters.processes.refusals import refuse_unspeakable
-from allstop.ports import Box, Launch, LaunchError
+from allstop.ports import DESK, Box, Launch, LaunchError
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -58,12 +58,16 @@ def scene_of(launch: Launch, host: Host) -> Scene:
     names = dict.fromkeys((launch.argv[0], *launch.programs))
     program, *others = (program_of(each, box, wanted) for each in names)
     needs = _together(_needs(each, box, host) for each in (program, *others))
-    mounts = arranged((*_own(box), *reads, *needs.mounts))
+    behind = (mount for each in launch.behind for mount in _needs(each, box, host).mounts)
+    mounts = arranged((*_own(box), *_desk(launch), *reads, *needs.mounts, *behind))
     _refuse_detours(mounts)
     return Scene(
         argv=(program, *launch.argv[1:]),
         start=box.at if box.workspace else HOME,
-        path=tuple(dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH))),
+        path=(
+            *dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH)),
+            *((DESK,) if launch.desk else ()),
+        ),
         mounts=mounts,
         env=dict(launch.env),
         sparse=launch.sparse,
@@ -76,6 +80,11 @@ def _own(box: Box) -> Iterator[Mount]:
         yield Writable(_there(box.workspace, "its workspace"), box.at)
     for number, store in enumerate(box.objects):
         yield Readable(_there(store, "an object store"), f"{OBJECTS}/{number}")
+
+
+def _desk(launch: Launch) -> Iterator[Mount]:
+    if launch.desk:
+        yield Readable(_there(launch.desk, "the way to its desk"), DESK)
 
 
 def _reads(box: Box, host: Host) -> list[Mount]:

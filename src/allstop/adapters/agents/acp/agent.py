@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC
+from secrets import token_hex
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.acp import verdicts
+from allstop.adapters.agents.acp import tools, verdicts
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.exchange import Exchange
 from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.setup import Setup, launch_of
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.desk import Desk
+from allstop.adapters.agents.door import Doors, Way, way_to
 from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
+from allstop.core.mcp import Message
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
 
@@ -33,25 +37,37 @@ class AcpAgent:
         resume=True, fork=True, asks=True, plan=True, diff=True, usage=True, needs_box=True
     )
 
-    def __init__(self, setup: Setup, *, launcher: Launcher, clock: Clock) -> None:
+    def __init__(
+        self, setup: Setup, *, launcher: Launcher, clock: Clock, doors: Doors | None = None
+    ) -> None:
         self._setup = setup
         self._launcher = launcher
         self._clock = clock
+        self._doors = doors
         self._costs: dict[str, float] = {}  # of each conversation so far, in dollars
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        desk = Desk(watch)
         try:
-            launch = launch_of(self._setup, turn.place, turn.run)
-            async with self._launcher.launch(launch) as child:
-                connection = Connection(child, self._setup.answer_within_s)
-                return await self._once(Exchange(connection, turn, watch), turn)
+            async with way_to(desk, self._doors, turn, token_hex()) as way:
+                result = await self._in_box(turn, watch, way)
         except UnsafeError as error:
             return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
         except LaunchError as error:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        return replace(result, signals=desk.signals) if isinstance(result, TurnDone) else result
 
     async def close(self) -> None:
         pass
+
+    async def _in_box(self, turn: Turn, watch: Watch, way: Way | None) -> TurnDone | Failed:
+        launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
+        if way is not None:
+            launch = way.shown(launch)
+            servers.append(tools.server(way.program(self._launcher.isolation), way.word))
+        async with self._launcher.launch(launch) as child:
+            connection = Connection(child, self._setup.answer_within_s)
+            return await self._once(Exchange(connection, turn, watch, servers), turn)
 
     async def _once(self, exchange: Exchange, turn: Turn) -> TurnDone | Failed:
         ended: Ended | Failed

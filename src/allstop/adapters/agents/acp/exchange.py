@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,10 +15,12 @@ from allstop.adapters.agents.acp.asking import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, Wishes, opened
+from allstop.adapters.agents.acp.tools import is_ours
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import TooLong
 from allstop.adapters.agents.rpc import Message, RequestId
-from allstop.core.approvals import Answer, Ask, words
+from allstop.core import mcp
+from allstop.core.approvals import Answer, Ask, Leave, words
 from allstop.core.moves import Item
 from allstop.core.plain import one_line
 from allstop.ports import Live, Turn, Watch
@@ -31,6 +33,7 @@ QUIET_S = 0.4
 """A history that was not told in time is over when nothing came for so long."""
 DRAIN_WITHIN_S = 20.0
 DECIDES = "this agent decides by itself what it asks for"
+_OWN = Answer(leave=Leave.ALLOW, by="allstop")
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
 
 
@@ -42,13 +45,17 @@ class Asking(NamedTuple):
 
 
 class Exchange:
-    def __init__(self, connection: Connection, turn: Turn, watch: Watch) -> None:
+    def __init__(
+        self, connection: Connection, turn: Turn, watch: Watch, servers: Sequence[mcp.Message] = ()
+    ) -> None:
+        """`servers`: of tools, which the agent starts."""
         self.fold = Fold()
         self.denied = ""  # what was, last
         self.thread = turn.thread or ""
         self._connection = connection
         self._turn = turn
         self._watch = watch
+        self._servers = servers
         self._is_on = False  # between the prompt and its end; all else is history
         self._had_history = False
         self._stirred = anyio.Event()
@@ -82,7 +89,12 @@ class Exchange:
     async def _talk(self, wishes: Wishes) -> told.Ended:
         turn = self._turn
         open_ = await opened(
-            self._connection, turn.thread, wishes, fork=turn.fork, asks_first=turn.asks_first
+            self._connection,
+            turn.thread,
+            wishes,
+            fork=turn.fork,
+            asks_first=turn.asks_first,
+            servers=self._servers,
         )
         await self._tell(open_)
         if open_.way is Way.LOAD and not self._had_history:
@@ -164,7 +176,10 @@ class Exchange:
             await self._connection.peer.answer(request, given_up)
 
     async def _permit(self, wanted: told.Permission, request: RequestId) -> Mapping[str, object]:
-        ask = ask_of(request, self.fold.known(wanted.tool_call), self._connection.cwd)
+        call = self.fold.known(wanted.tool_call)
+        if is_ours(call):
+            return answer_to(wanted, _OWN)
+        ask = ask_of(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
         self.denied = self.denied if answer.allows else _denial(ask, answer)
         return answer_to(wanted, answer)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from allstop.adapters.agents.acp import items
 from allstop.adapters.agents.acp.calls import OVER, Calls
 from allstop.adapters.agents.acp.messages import Tokens, ToolCall, Update
+from allstop.adapters.agents.acp.tools import is_ours
 from allstop.adapters.agents.spending import Reported, Spent, counted, spent
 from allstop.core.moves import Item
 from allstop.core.plain import ending, one_line
@@ -96,7 +97,8 @@ class Fold:
             if call.status == "completed" and call.kind in items.EDITS:
                 diff = ending(items.diff_of(call), DIFF_CHARS)
                 self._diffs = [*self._diffs, diff][-DIFFS_AT_MOST:]
-            yield items.done(call)
+            if not (is_ours(call) and call.status == "completed"):  # else it is an item already
+                yield items.done(call)
 
 
 def _reported(tokens: Tokens) -> Reported:

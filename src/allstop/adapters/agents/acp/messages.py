@@ -94,6 +94,7 @@ class ToolCall(_Told, frozen=True):
     locations: tuple[Location, ...] | None = None
     raw_input: Any = None
     raw_output: Any = None
+    meta: Any = field(default=None, name="_meta")
 
 
 class Update(ToolCall, frozen=True):
@@ -103,7 +104,6 @@ class Update(ToolCall, frozen=True):
     message_id: str | None = None
     entries: tuple[PlanEntry, ...] = ()
     cost: Cost | None = None
-    meta: Any = field(default=None, name="_meta")
 
 
 class UpdateNote(_Told, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.verdicts import NOT_FOUND
 from allstop.adapters.agents.peer import RefusedError
+from allstop.core.mcp import Message
 
 VERSION = 1
 CLIENT: dict[str, object] = {
@@ -56,6 +58,7 @@ async def opened(
     *,
     fork: bool,
     asks_first: bool = False,
+    servers: Sequence[Message] = (),
 ) -> Open:
     """
     Raises:
@@ -65,7 +68,7 @@ async def opened(
     if hello.protocol_version != VERSION:
         raise RefusedError(f"it speaks version {hello.protocol_version} of ACP, not {VERSION}")
     way = Way.NEW if wanted is None else _way(hello.agent_capabilities, fork=fork)
-    session, way, missed = await _session(connection, wanted, way)
+    session, way, missed = await _session(connection, wanted, way, servers)
     thread = (wanted or "") if way in (Way.RESUME, Way.LOAD) else session.session_id
     if not thread:
         raise RefusedError("the agent did not say how it calls the conversation")
@@ -78,9 +81,9 @@ async def opened(
 
 
 async def _session(
-    connection: Connection, wanted: str | None, way: Way
+    connection: Connection, wanted: str | None, way: Way, servers: Sequence[Message]
 ) -> tuple[told.Opened, Way, str]:
-    place: dict[str, object] = {"cwd": await connection.where(), "mcpServers": []}
+    place: dict[str, object] = {"cwd": await connection.where(), "mcpServers": servers}
     missed = ""
     if way is not Way.NEW:
         try:

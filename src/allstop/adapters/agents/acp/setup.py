@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from allstop.adapters.agents.acp.opening import Wishes
+from allstop.adapters.agents.acp.tools import PATIENT
 from allstop.ports import Box, Launch
 
 _SAYING_WHERE = 'pwd; exec "$@"'
@@ -36,6 +37,6 @@ def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
         argv=("sh", "-c", _SAYING_WHERE, "sh", *setup.argv),
         box=box,
         label=label,
-        env={**box.env, "TZ": "UTC", **setup.env, **key},
+        env={**box.env, "TZ": "UTC", **PATIENT, **setup.env, **key},
         programs=(setup.argv[0],),
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.claude_code import tools
 from allstop.adapters.agents.claude_code.messages import ControlRequest, Permission
+from allstop.adapters.agents.desk import WAIT_MS
 from allstop.adapters.agents.literal import literal_words
 from allstop.core.approvals import BOX, Answer, Ask, Option, Question
 from allstop.core.plain import one_line
@@ -25,9 +25,7 @@ ALONE = "Decide for yourself, carefully, and say what you decided."
 
 
 HOOKS = {
-    "PreToolUse": [
-        {"matcher": "Bash", "hookCallbackIds": ["rules"], "timeout": tools.WAIT_MS // 1000}
-    ]
+    "PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["rules"], "timeout": WAIT_MS // 1000}]
 }
 """Before each command we are told of it, also of those that it would not ask for."""
 

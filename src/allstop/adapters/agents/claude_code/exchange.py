@@ -40,7 +40,7 @@ from allstop.adapters.agents.claude_code.telling import (
     Untold,
     When,
 )
-from allstop.adapters.agents.claude_code.tools import said_to, used
+from allstop.adapters.agents.claude_code.tools import said_to
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Line, Lines
@@ -212,7 +212,7 @@ class Exchange:
         """One of our tools; as with an ask, it may no longer want to know."""
         with anyio.CancelScope() as scope:
             self._asks[id_] = scope
-            said = await used(self.desk, call)
+            said = await self.desk.used(call)
             await self._send(orders.permit(id_, {"mcp_response": said}))
         self._asks.pop(id_, None)
 

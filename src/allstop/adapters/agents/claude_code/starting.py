@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.claude_code import tools
-from allstop.adapters.agents.desk import is_open
+from allstop.adapters.agents.desk import WAIT_MS, is_open
 from allstop.ports import Box, Launch, Turn
 
 
@@ -69,7 +69,7 @@ _QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
-    "MCP_TOOL_TIMEOUT": str(tools.WAIT_MS),
+    "MCP_TOOL_TIMEOUT": str(WAIT_MS),
 }
 
 

@@ -1,0 +1,220 @@
+"""A way to the desk for an agent whose own connection has none: a socket in its box, for one turn.
+
+In the box there is a program `allstop` that leads to it (`relay`). Whoever can see the folder can
+come in; where a word was given, only the first who knows it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import shlex
+import shutil
+import socket
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from functools import cache
+from pathlib import Path
+
+import anyio
+import msgspec
+from anyio.abc import SocketListener, SocketStream
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.adapters.agents.desk import SERVER, Desk, is_open
+from allstop.adapters.agents.groups import first_of
+from allstop.adapters.agents.lines import Lines, LineTooLongError
+from allstop.core.mcp import PARSE, Call, Message, error, heard
+from allstop.ports import DESK, Isolation, Launch, Turn
+
+PROGRAM = "allstop"
+SOCKET = "socket"
+WORD = "ALLSTOP_WORD"
+LONGEST = 256 * 1024
+MOST_VISITORS = 20
+MOST_AT_ONCE = 20
+"""Requests of one visitor; what comes on top is not read."""
+PYTHON = os.path.realpath(sys.executable)
+
+
+class Way(Struct, frozen=True, kw_only=True):
+    """How an agent comes to the desk of its turn."""
+
+    folder: str
+    word: str = ""  # who comes first and knows it is the agent; without one, all may come
+
+    def shown(self, launch: Launch) -> Launch:
+        return replace(launch, desk=self.folder, behind=(*launch.behind, PYTHON))
+
+    def program(self, isolation: Isolation) -> str:
+        """Its whole path, as the agent sees it."""
+        return f"{DESK if isolation.boxed else self.folder}/{PROGRAM}"
+
+
+class Doors:
+    """All of one agent, in a folder that nobody else can enter."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_swept = False
+
+    @asynccontextmanager
+    async def opened(self, desk: Desk, word: str = "") -> AsyncIterator[Way]:
+        """For as long as the block lasts."""
+        with self._made() as (way, listening):
+            try:
+                async with anyio.create_task_group() as group:
+                    door = Door(desk, word)
+                    listener = await SocketListener.from_socket(listening)
+                    group.start_soon(door.serve, listener)
+                    yield replace(way, word=word)
+                    group.cancel_scope.cancel()
+            except ExceptionGroup as errors:
+                raise first_of(errors) from errors
+
+    @contextmanager
+    def _made(self) -> Iterator[tuple[Way, socket.socket]]:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._sweep()
+        place = self._folder / secrets.token_hex(8)
+        place.mkdir()
+        try:
+            place.chmod(0o755)  # in a box it may be another user's
+            program = place / PROGRAM
+            program.write_text(_program())
+            program.chmod(0o755)
+            with _bound(place) as listening:
+                yield Way(folder=str(place)), listening
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        """Away with what killed processes have left behind."""
+        if self._is_swept:
+            return
+        self._is_swept = True
+        for place in self._folder.iterdir():
+            with suppress(OSError), _through(place) as at, _socket() as knock:
+                try:
+                    knock.connect(f"{at}/{SOCKET}")
+                except (ConnectionRefusedError, FileNotFoundError):
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+def way_to(
+    desk: Desk, doors: Doors | None, turn: Turn, word: str = ""
+) -> AbstractAsyncContextManager[Way | None]:
+    """None where there is no door, or nobody who has a use for it."""
+    return doors.opened(desk, word) if doors and is_open(turn) else nullcontext()
+
+
+class Door:
+    def __init__(self, desk: Desk, word: str) -> None:
+        self._desk = desk
+        self._word = word
+        self._has_come = False  # who knows the word
+        self._visitors = 0
+
+    async def serve(self, listener: SocketListener) -> None:
+        async with listener:
+            await listener.serve(self._receive)
+
+    async def _receive(self, visitor: SocketStream) -> None:
+        self._visitors += 1
+        try:
+            async with visitor:
+                if self._visitors <= MOST_VISITORS:
+                    await self._hear(visitor)
+        finally:
+            self._visitors -= 1
+
+    async def _hear(self, visitor: SocketStream) -> None:
+        """To its end; who has gone wants no answers."""
+        seats, sending = anyio.Semaphore(MOST_AT_ONCE), anyio.Lock()
+
+        async def answer(line: bytes) -> None:
+            try:
+                await self._answer(visitor, sending, line)
+            finally:
+                seats.release()
+
+        async with aclosing(_lines(visitor)) as lines, anyio.create_task_group() as group:
+            if not self._word or self._admits(await anext(lines, b"")):
+                async for line in lines:
+                    await seats.acquire()
+                    group.start_soon(answer, line)
+            group.cancel_scope.cancel()
+
+    def _admits(self, word: bytes) -> bool:
+        if self._has_come or not hmac.compare_digest(word, self._word.encode()):
+            return False
+        self._has_come = True
+        return True
+
+    async def _answer(self, visitor: SocketStream, sending: anyio.Lock, line: bytes) -> None:
+        said = _said_to(line)
+        answer = await self._desk.used(said) if isinstance(said, Call) else said
+        if answer is not None:
+            async with sending:
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await visitor.send(msgspec.json.encode(answer) + b"\n")
+
+
+def _said_to(line: bytes) -> Message | Call | None:
+    try:
+        message = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return error(None, PARSE, "this is no JSON")
+    return heard(SERVER, message)
+
+
+async def _lines(visitor: SocketStream) -> AsyncGenerator[bytes, None]:
+    lines = Lines(LONGEST)
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, LineTooLongError):
+        while True:
+            for line in lines.whole(await visitor.receive()):
+                yield line
+
+
+@contextmanager
+def _bound(place: Path) -> Iterator[socket.socket]:
+    with _socket() as own:
+        with _through(place) as at:
+            own.bind(f"{at}/{SOCKET}")
+        (place / SOCKET).chmod(0o666)
+        own.listen()
+        own.settimeout(0)
+        yield own
+
+
+def _socket() -> socket.socket:
+    return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+
+@contextmanager
+def _through(place: Path) -> Iterator[str]:
+    """A short path to it: a socket's may have 107 bytes only."""
+    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        through = f"/proc/self/fd/{handle}"
+        yield through if os.path.isdir(through) else str(place)  # noqa: PTH112
+    finally:
+        os.close(handle)
+
+
+@cache
+def _program() -> str:
+    """A script for the shell, whose rest is for Python."""
+    start = f'exec {shlex.quote(PYTHON)} -I -S "$0" "$@"'
+    source = Path(__file__).with_name("relay.py").read_text(encoding="utf-8")
+    return f"#!/bin/sh\n''':'\n{start}\n'''\n{source}"

@@ -1,0 +1,112 @@
+"""B7, F5: a real agent behind ACP uses our tools: an MCP server that it starts in its box."""
+
+import json
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from adapters.claude_code.bench import bash, came_back
+from allstop.adapters.agents.acp.messages import ToolCall
+from allstop.adapters.agents.acp.tools import is_ours
+from allstop.core.approvals import Ask, Option, Question
+from allstop.core.moves import Item, TurnDone
+from allstop.core.replies import Said, Signal
+from allstop.testing.agents import Onlooker
+from allstop.testing.model_server import Call, Say
+
+OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
+
+
+def use(name, **arguments):
+    return Say(text="", calls=(Call(name=f"mcp__allstop__{name}", arguments=arguments),))
+
+
+def offered(asked):
+    return set(re.findall(r"mcp__\w+", json.dumps(asked.body)))
+
+
+def in_order(*steps):
+    """It also wants a title for each conversation."""
+    return lambda asked: (
+        '{"title": "x"}'
+        if asked.wants_structure
+        else steps[min(len(came_back(asked)), len(steps) - 1)]
+    )
+
+
+async def test_b7_it_signals_and_tells_how_far_it_is(bench):
+    """B7: what it says there are items of its turn; nobody is asked whether it may."""
+    agent = await bench.agent(
+        in_order(
+            use("progress", percent=40, text="the parser reads"),
+            use("signal", signal="PENDING", text="Which one?"),
+            "That is it.",
+        )
+    )
+    watch = Onlooker()
+
+    result = await bench.turn(agent, watch)
+
+    assert isinstance(result, TurnDone), result
+    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
+    assert watch.asks == []
+    assert watch.items == [
+        Item(kind="progress", text="40% the parser reads"),
+        Item(kind="signal", text="PENDING: Which one?"),
+        Item(kind="message", text="That is it."),
+    ]
+
+
+async def test_b7_it_asks_and_is_answered_in_every_turn_of_a_conversation(bench):
+    """B7, F5: within the turn, by a person, with its options; each turn has a door of its own."""
+    call = use("ask", question="Which colour?", options=["Red", "Blue"])
+    agent = await bench.agent(in_order(call, "zebra", call, "zebra"))
+    watch = Onlooker(allows=True, answers=("Blue",))
+
+    first = await bench.turn(agent, watch)
+    agent = await bench.agent(in_order(call, call, "zebra"))
+    await bench.turn(agent, watch, thread=first.thread)
+
+    question = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
+    ask = Ask(id="allstop-1", kind="question", text=question.text, questions=(question,))
+    assert watch.asks == [ask, ask]
+    assert "Blue" in came_back(bench.server.requests[-1])[-1]
+
+
+async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
+    """B7: the door is closed behind the agent, and who does not know its word never comes in."""
+    lines = "allstop mcp signal COMPLETE; echo code $?; ALLSTOP_WORD=x allstop mcp signal COMPLETE"
+    agent = await bench.agent(in_order(bash(f"PATH=$PATH:/run/allstop/desk; {lines}"), "zebra"))
+
+    result = await bench.turn(agent, Onlooker(allows=True))
+
+    assert "there was no answer\\ncode 1" in came_back(bench.server.requests[-1])[-1]
+    assert result.said.signal is Signal.NONE
+
+
+async def test_b7_whoever_only_talks_has_none(bench):
+    """B7: there is nothing to signal without a workspace."""
+    agent = await bench.agent(in_order("zebra"))
+
+    await bench.turn(agent, Onlooker())
+    await bench.turn(agent, Onlooker(), place=replace(bench.place, workspace=None))
+
+    spoken = [offered(asked) for asked in bench.server.requests if not asked.wants_structure]
+    assert spoken == [OURS, set()]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ours"),
+    [
+        ("mcp__allstop__signal", "other", True),
+        ("mcp__allstop__signal", "execute", False),
+        ("mcp__evil__signal", "other", False),
+        (["mcp__allstop__signal"], "other", False),
+    ],
+)
+def test_b7_only_our_own_tools_are_used_unasked(name, kind, ours):
+    """B7, K18: a command that is called so is a command."""
+    call = ToolCall(title="mcp__allstop__ask", kind=kind, meta={"claudeCode": {"toolName": name}})
+
+    assert is_ours(call) is ours

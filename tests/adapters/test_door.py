@@ -1,0 +1,165 @@
+"""B7: the way from a box to the desk of a turn: who may come in, and what is said there."""
+
+import json
+import os
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import anyio
+import pytest
+
+from allstop.adapters.agents.desk import Desk
+from allstop.adapters.agents.door import Doors, _through
+from allstop.core.approvals import Answer, Leave
+from allstop.core.moves import Item
+from allstop.core.replies import Said, Signal
+from allstop.testing.agents import Onlooker
+
+
+@pytest.fixture
+def doors(tmp_path):
+    return Doors(tmp_path / "desks")
+
+
+@asynccontextmanager
+async def visiting(way, *lines):
+    """Somebody in the box."""
+    with _through(Path(way.folder)) as at:
+        visitor = await anyio.connect_unix(f"{at}/socket")
+    async with visitor:
+        await visitor.send("".join(f"{line}\n" for line in lines).encode())
+        yield visitor
+
+
+def call(name, number=1, **arguments):
+    params = {"name": name, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+
+async def answers(visitor, number=1):
+    said = b""
+    while said.count(b"\n") < number:
+        said += await visitor.receive()
+    return [json.loads(line) for line in said.splitlines()]
+
+
+async def closed(visitor):
+    with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+        await visitor.receive()
+
+
+async def test_b7_what_is_said_there_is_of_this_turn(doors):
+    """B7: it introduces itself, lists its tools, and takes a signal."""
+    watch = Onlooker()
+    desk = Desk(watch)
+    hello = '{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}'
+    listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}'
+
+    async with doors.opened(desk) as way, visiting(way, hello, listing) as visitor:
+        introduced, listed = await answers(visitor, 2)
+        await visitor.send(call("signal", signal="COMPLETE").encode() + b"\n")
+        (noted,) = await answers(visitor)
+
+    names = [tool["name"] for tool in listed["result"]["tools"]]
+    assert introduced["result"]["serverInfo"]["name"] == "allstop"
+    assert names == ["signal", "progress", "ask"]
+    assert not noted["result"]["isError"]
+    assert desk.signals == (Said(signal=Signal.COMPLETE),)
+    assert watch.items == [Item(kind="signal", text="COMPLETE")]
+
+
+async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
+    """B7: neither who has none or another, nor who comes later with the right one."""
+    desk, signal = Desk(Onlooker()), call("signal", signal="COMPLETE")
+
+    async with doors.opened(desk, "zebra") as way:
+        for wrong in ((signal,), ("", signal), ("giraffe", signal)):
+            async with visiting(way, *wrong) as visitor:
+                await closed(visitor)
+        async with visiting(way, "zebra", call("progress", percent=1, text="x")) as visitor:
+            await answers(visitor)
+            async with visiting(way, "zebra", signal) as late:
+                await closed(late)
+
+    assert desk.signals == ()
+
+
+async def test_b7_nothing_of_it_is_left_after_the_turn(doors, tmp_path):
+    """B7: nor can anybody be heard through it any more."""
+    async with doors.opened(Desk(Onlooker())) as way:
+        assert os.listdir(tmp_path / "desks")
+
+    assert os.listdir(tmp_path / "desks") == []
+    assert not os.path.exists(way.folder)
+
+
+async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_path):
+    """B7: but not the door of another that is alive."""
+    (tmp_path / "desks" / "old").mkdir(parents=True)
+
+    others = Doors(tmp_path / "desks")
+    async with doors.opened(Desk(Onlooker())) as one, others.opened(Desk(Onlooker())) as other:
+        there = sorted(os.listdir(tmp_path / "desks"))
+
+    assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
+
+
+class Slow(Onlooker):
+    """Nobody answers."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.left = anyio.Event(), anyio.Event()
+
+    async def ask(self, ask):
+        self.asked.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.left.set()
+        return Answer(leave=Leave.DENY)
+
+
+async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(doors):
+    """B7, F5: nobody is kept waiting for an answer that nobody wants."""
+    watch = Slow()
+
+    with anyio.fail_after(30):
+        async with doors.opened(Desk(watch)) as way:
+            async with visiting(way, call("ask", question="Which?")):
+                await watch.asked.wait()
+            await watch.left.wait()
+
+
+@pytest.mark.parametrize("line", ["this is no JSON", "[]", "{" * 5000])
+async def test_b7_what_makes_no_sense_is_an_error(doors, line):
+    """B7: and it goes on."""
+    lines = (line, call("progress", percent=1, text="x"))
+    async with doors.opened(Desk(Onlooker())) as way, visiting(way, *lines) as visitor:
+        wrong, noted = await answers(visitor, 2)
+
+    assert "error" in wrong
+    assert "result" in noted
+
+
+async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(doors):
+    """K12: who says too much is shown out, and there is room for so many only."""
+    desk = Desk(Onlooker())
+
+    async with doors.opened(desk) as way:
+        async with visiting(way) as visitor:
+            with suppress(anyio.BrokenResourceError):
+                while True:
+                    await visitor.send(b"x" * 65_536)
+        async with anyio.create_task_group() as group:
+            for _ in range(50):
+                group.start_soon(_knock, way)
+        async with visiting(way, call("signal", signal="COMPLETE")) as visitor:
+            await answers(visitor)
+
+    assert desk.signals == (Said(signal=Signal.COMPLETE),)
+
+
+async def _knock(way):
+    async with visiting(way):
+        pass
