@@ -17,8 +17,10 @@ from allstop.testing.agents import Onlooker
 
 
 @pytest.fixture
-def doors(tmp_path):
-    return Doors(tmp_path / "desks")
+async def doors(tmp_path):
+    doors = Doors(tmp_path / "desks")
+    yield doors
+    await doors.close()
 
 
 @asynccontextmanager
@@ -84,10 +86,31 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
     assert desk.signals == ()
 
 
-async def test_b7_nothing_of_it_is_left_after_the_turn(doors, tmp_path):
-    """B7: nor can anybody be heard through it any more."""
+async def test_b7_who_comes_between_two_turns_is_never_heard(doors):
+    """B7: what runs on after its turn has no say in the next one."""
+    before, after = Desk(Onlooker()), Desk(Onlooker())
+    async with doors.opened(before) as way:
+        pass
+
+    signal = call("signal", signal="COMPLETE")
+    async with visiting(way, signal) as late, doors.opened(after) as again:
+        await closed(late)
+
+    assert again.folder == way.folder
+    assert (before.signals, after.signals) == ((), ())
+
+
+async def test_b7_two_turns_at_once_have_two_doors(doors):
+    async with doors.opened(Desk(Onlooker())) as one, doors.opened(Desk(Onlooker())) as other:
+        assert one.folder != other.folder
+
+
+async def test_b7_nothing_of_it_is_left_behind_the_last_turn(doors, tmp_path):
+    """B7: nor can anybody come in any more."""
     async with doors.opened(Desk(Onlooker())) as way:
         assert os.listdir(tmp_path / "desks")
+
+    await doors.close()
 
     assert os.listdir(tmp_path / "desks") == []
     assert not os.path.exists(way.folder)
@@ -101,6 +124,7 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
     async with doors.opened(Desk(Onlooker())) as one, others.opened(Desk(Onlooker())) as other:
         there = sorted(os.listdir(tmp_path / "desks"))
 
+    await others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
 
 

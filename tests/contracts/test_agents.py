@@ -226,6 +226,7 @@ async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path,
     watch = Onlooker(allows=True, answers=("Blue",))
 
     result = await agent.take_turn(turn(place), watch)
+    await agent.close()
 
     told, *rest = result.text.splitlines()[1:]
     assert told == "told: Blue"

@@ -74,7 +74,9 @@ class Bench:
     def _made(self, **fields):
         setup = Setup(**{"room": Box(home=str(self.room)), **fields})
         doors = Doors(self._tmp / "desks")
-        return AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
+        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
+        self._open.push_async_callback(agent.close)
+        return agent
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)

@@ -88,7 +88,8 @@ class CommandAgent:
         return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:
-        pass
+        if self._doors is not None:
+            await self._doors.close()
 
     def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
         text = turn.prompt.whole

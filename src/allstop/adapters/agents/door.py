@@ -24,6 +24,7 @@ from contextlib import (
 )
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import msgspec
@@ -61,42 +62,66 @@ class Way(Struct, frozen=True, kw_only=True):
         return f"{DESK if isolation.boxed else self.folder}/{PROGRAM}"
 
 
+class Place(NamedTuple):
+    """A folder with a door in it, for one turn at a time."""
+
+    folder: Path
+    socket: socket.socket
+    listener: SocketListener
+
+    def forget_callers(self) -> None:
+        """Nobody who knocked in an earlier turn is heard in a later one."""
+        with suppress(BlockingIOError, ConnectionAbortedError):
+            while True:
+                self.socket.accept()[0].close()
+
+    async def remove(self) -> None:
+        await self.listener.aclose()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Doors:
-    """All of one agent, in a folder that nobody else can enter."""
+    """All of one agent, in a folder that nobody else can enter.
+
+    A place is used again when its turn, and all that ran in its box, is over: to make one and to
+    remove it takes as much time as all else that a turn costs us.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._is_swept = False
+        self._unused: list[Place] = []
 
     @asynccontextmanager
     async def opened(self, desk: Desk, word: str = "") -> AsyncIterator[Way]:
         """For as long as the block lasts."""
-        with self._made() as (way, listening):
-            try:
-                async with anyio.create_task_group() as group:
-                    door = Door(desk, word)
-                    listener = await SocketListener.from_socket(listening)
-                    group.start_soon(door.serve, listener)
-                    yield replace(way, word=word)
-                    group.cancel_scope.cancel()
-            except ExceptionGroup as errors:
-                raise first_of(errors) from errors
+        place = self._unused.pop() if self._unused else await self._made()
+        place.forget_callers()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(Door(desk, word).serve, place.listener)
+                yield Way(folder=str(place.folder), word=word)
+                group.cancel_scope.cancel()
+        except ExceptionGroup as errors:
+            raise first_of(errors) from errors
+        finally:
+            self._unused.append(place)
 
-    @contextmanager
-    def _made(self) -> Iterator[tuple[Way, socket.socket]]:
+    async def close(self) -> None:
+        while self._unused:
+            await self._unused.pop().remove()
+
+    async def _made(self) -> Place:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sweep()
         place = self._folder / secrets.token_hex(8)
         place.mkdir()
-        try:
-            place.chmod(0o755)  # in a box it may be another user's
-            program = place / PROGRAM
-            program.write_text(_program())
-            program.chmod(0o755)
-            with _bound(place) as listening:
-                yield Way(folder=str(place)), listening
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        place.chmod(0o755)  # in a box it may be another user's
+        program = place / PROGRAM
+        program.write_text(_program())
+        program.chmod(0o755)
+        listening = _bound(place)
+        return Place(place, listening, await SocketListener.from_socket(listening))
 
     def _sweep(self) -> None:
         """Away with what killed processes have left behind."""
@@ -126,8 +151,7 @@ class Door:
         self._visitors = 0
 
     async def serve(self, listener: SocketListener) -> None:
-        async with listener:
-            await listener.serve(self._receive)
+        await listener.serve(self._receive)
 
     async def _receive(self, visitor: SocketStream) -> None:
         self._visitors += 1
@@ -186,15 +210,14 @@ async def _lines(visitor: SocketStream) -> AsyncGenerator[bytes, None]:
                 yield line
 
 
-@contextmanager
-def _bound(place: Path) -> Iterator[socket.socket]:
-    with _socket() as own:
-        with _through(place) as at:
-            own.bind(f"{at}/{SOCKET}")
-        (place / SOCKET).chmod(0o666)
-        own.listen()
-        own.settimeout(0)
-        yield own
+def _bound(place: Path) -> socket.socket:
+    own = _socket()
+    with _through(place) as at:
+        own.bind(f"{at}/{SOCKET}")
+    (place / SOCKET).chmod(0o666)
+    own.listen()
+    own.settimeout(0)
+    return own
 
 
 def _socket() -> socket.socket:

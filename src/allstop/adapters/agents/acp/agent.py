@@ -58,7 +58,8 @@ class AcpAgent:
         return replace(result, signals=desk.signals) if isinstance(result, TurnDone) else result
 
     async def close(self) -> None:
-        pass
+        if self._doors is not None:
+            await self._doors.close()
 
     async def _in_box(self, turn: Turn, watch: Watch, way: Way | None) -> TurnDone | Failed:
         launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
