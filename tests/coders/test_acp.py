@@ -135,6 +135,20 @@ async def test_k9_a_board_task_from_the_first_prompt_to_the_merge(person):
     assert not (person.home / ".claude").exists()
 
 
+async def test_k5_it_is_not_to_ask_its_model_what_a_person_might_say_next(person):
+    """K5: nobody is there to say it, and each such call sends the whole conversation again."""
+    agent = person.home / "bin" / "claude-agent-acp"
+    agent.unlink()
+    agent.write_text("#!/bin/sh\nprintenv CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION >&2; exit 3\n")
+    agent.chmod(0o755)
+    async with model_server(model(lambda asked: "a zebra")) as server:
+        sets_up(person, server)
+        tried = await allstop(person, "agents", "test", "it", code=1)
+
+    assert "ended with code 3" in tried
+    assert "false" in tried
+
+
 async def test_r1_a_room_where_two_of_it_speak(person):
     """R1, K9: in envelopes, each sees what the other said."""
 

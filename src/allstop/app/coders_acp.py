@@ -23,6 +23,14 @@ INSTALLS = {
 }
 """How the programs come that are known to speak it."""
 
+HABITS = {
+    "claude-agent-acp": {
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a turn's end is the end of all in it
+        "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",  # asks its model what we may say next
+    }
+}
+"""What some of them are told, unless `env` says otherwise."""
+
 
 def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """It works in its box, and asks for what it would ask a person about."""
@@ -38,7 +46,7 @@ def hire_acp(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         wishes=Wishes(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
-        env={**passed, **settings.env},
+        env={**HABITS.get(Path(program).name, {}), **passed, **settings.env},
         flat_rate=settings.flat_rate,
     )
     doors = Doors(house.folder / "desks")

@@ -12,6 +12,7 @@ from allstop.adapters.agents.door import Doors
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
+from allstop.app.coders_acp import HABITS
 from allstop.ports import Box
 from allstop.testing.agents import Onlooker, turn
 from allstop.testing.model_server import ModelServer, model_server
@@ -20,7 +21,6 @@ from programs import program
 KEY = "sk-ant-dummy-key"
 PEER = Path(__file__).with_name("peer.py")
 QUIET = {
-    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": "0",
     "DISABLE_AUTOUPDATER": "1",
@@ -56,7 +56,7 @@ class Bench:
     async def agent(self, answers, **more):
         """The real one, in front of a model that answers so."""
         self.server = await self._open.enter_async_context(model_server(answers))
-        env = variables(self.server.anthropic_url)
+        env = {**HABITS["claude-agent-acp"], **variables(self.server.anthropic_url)}
         argv = (str(install(self._tmp / "bin")),)
         return self._made(argv=argv, key=KEY, key_name="ANTHROPIC_API_KEY", env=env, **more)
 
