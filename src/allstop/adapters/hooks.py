@@ -22,6 +22,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from allstop.core.hooks import Facts, variables
 from allstop.core.plain import plain
+from allstop.open_files import give_back
 from allstop.ports import Clock
 from allstop.programs import Tail
 
@@ -179,6 +180,7 @@ class HookRunner:
             finally:
                 os.close(theirs)
             ours.pop_all()
+            give_back(process.pid)
             return process, output
 
     # --- what became of it ---

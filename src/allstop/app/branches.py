@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from allstop.core.errors import AllstopError
+from allstop.open_files import give_back
 from allstop.settings import FILE_NAME
 from allstop.settings.reading import LARGEST_BYTES
 
@@ -46,7 +47,7 @@ class Branches:
     def _git(self, *arguments: str) -> subprocess.Popen[bytes]:
         host = self._variables.items()
         kept = {name: value for name, value in host if not name.startswith("GIT_")}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             ["git", *arguments],
             cwd=self._root,
             env={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
@@ -54,3 +55,5 @@ class Branches:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        give_back(process.pid)
+        return process

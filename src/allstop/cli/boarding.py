@@ -31,6 +31,7 @@ from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.views import receipt
+from allstop.open_files import hold_many
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -51,6 +52,7 @@ async def work(
     With `only`, the code is about these tasks.
     """
     await refuse_if_stopped(house)
+    hold_many()
     known = known or await boards.read(house)
     await sweep(house, known.state.board)
     known = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)

@@ -39,7 +39,10 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
 
 async def serve_here(house: House, *, opens: bool) -> None:
+    from allstop.open_files import hold_many
     from allstop.server.serving import serve
+
+    hold_many()
 
     def tell_ready(ready: Ready) -> None:
         _greet(ready.url, ready.link, opens=opens)

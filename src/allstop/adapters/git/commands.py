@@ -17,6 +17,8 @@ from typing import IO, NamedTuple
 
 import anyio
 
+from allstop.open_files import give_back
+
 _QUIET = (
     "--no-optional-locks",
     "--no-replace-objects",
@@ -78,9 +80,11 @@ def _started(
     stderr: IO[bytes],
 ) -> subprocess.Popen[bytes]:
     """Without a thread: it takes a third of a millisecond."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         spelled(arguments), cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr
     )
+    give_back(process.pid)
+    return process
 
 
 def spelled(arguments: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 import anyio
 
 from allstop.adapters.git.commands import environment, spelled
+from allstop.open_files import give_back
 
 MOST_BYTES = 4096
 """A question that an empty pipe takes at once, and whose answer fits into one as well."""
@@ -101,6 +102,7 @@ class _Answering:
             bufsize=0,
             start_new_session=True,  # a key pressed in our terminal is not for it
         )
+        give_back(self._process.pid)
         assert self._process.stdin is not None, "it is a pipe"
         assert self._process.stdout is not None, "it is a pipe"
         self._in = self._process.stdin.fileno()

@@ -18,6 +18,7 @@ import anyio
 import msgspec
 from anyio.lowlevel import checkpoint
 
+from allstop import open_files
 from allstop.adapters.processes.bubblewrap import USER
 from allstop.adapters.processes.host import STANDARD_PATH, Host
 from allstop.adapters.processes.pipes import Inlet, Outlet
@@ -94,6 +95,7 @@ def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
         "cwd": box.workspace or box.home,
         "temp": temp,
         "limits": _limits(box.caps),
+        "files": open_files.given(),
     }
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
+from allstop import open_files
 from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
 from allstop.adapters.processes.filter import filter_for
 from allstop.adapters.processes.host import Ceilings, Host, sparse
@@ -172,6 +173,8 @@ def limits(caps: Caps, ceilings: Ceilings) -> Iterator[str]:
     once. Address space would not do: some programs set aside a hundred times what they use.
     """
     yield "ulimit -c 0"
+    if (files := open_files.given()) is not None:
+        yield f"ulimit -S -n {files}"
     if caps.processes is not None:
         most = _at_most(caps.processes, ceilings.processes)
         yield f"{{ ulimit -u {most} || ulimit -p {most}; }} 2>/dev/null"

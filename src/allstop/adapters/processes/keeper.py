@@ -32,6 +32,7 @@ class Plan(TypedDict):
     cwd: str
     temp: str  # its folder for temporary files, removed at the end
     limits: dict[str, int]
+    files: int | None  # how many it may hold open, if not as many as the keeper
 
 
 def main() -> None:
@@ -57,17 +58,25 @@ def main() -> None:
 
 def _is_let_go(lease: int, wake: int) -> bool:
     while True:
-        heard = select.select([lease, wake], [], [])[0]
+        heard = _heard(lease, wake)
         if wake in heard and TERM in os.read(wake, 4096):
             return False
         if lease in heard:
             return bool(os.read(lease, 1))
 
 
+def _heard(*ends: int) -> list[int]:
+    """Which of them have something to say. With `select` their numbers could be too high."""
+    poll = select.poll()
+    for end in ends:
+        poll.register(end, select.POLLIN)
+    return [end for end, _ in poll.poll()]
+
+
 def _keep(program: int, lease: int, wake: int, report: int) -> None:
     """Until it ends or the lease does."""
     while True:
-        for ended in select.select([lease, wake], [], [])[0]:
+        for ended in _heard(lease, wake):
             if ended == lease or TERM in os.read(wake, 4096):
                 _end_group(program)
                 return
@@ -103,6 +112,10 @@ def _become(plan: Plan) -> None:
         hard = resource.getrlimit(kind)[1]
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (limit, limit))
+    if (files := plan["files"]) is not None:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        )
     os.chdir(plan["cwd"])
     os.execve(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606 - there is no shell here
 
