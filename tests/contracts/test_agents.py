@@ -11,7 +11,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.probe import make_launcher
 from allstop.ports import Box
 from allstop.testing.agents import AgentContract, Behaviour
-from allstop.testing.model_server import Fault, Say, model_server
+from allstop.testing.model_server import Fault, Refused, Say, model_server
 from connectors import CONNECTORS
 
 BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
@@ -21,6 +21,7 @@ SCRIPTS = {
     Behaviour.WRITES_FILE: '{ write = "made.txt", text = "x" }',
     Behaviour.FAILS: '{ fail = "exited", message = "out of cheese" }',
     Behaviour.LIMITED: "{ rate_limit = 30 }",
+    Behaviour.LIMITED_FOR_HOURS: "{ rate_limit = 7200 }",
     Behaviour.HANGS: f'{{ say = "begun" }}, {{ spawn = "{BEATS}" }}, {{ hang = true }}',
     Behaviour.FLOODS: '{ flood = 20000000 }, { say = "zebra" }',
     Behaviour.GARBLES: r"""{ run = 'printf "\377\376"' }, { say = "zebra" }""",
@@ -40,6 +41,8 @@ steps = [{ say = "70009" }]
 steps = [{ say = "turn 1" }]
 [[turn]]
 steps = [{ say = "turn 2" }]
+[[turn]]
+steps = [{ say = "turn 3" }]
 """,
 }
 
@@ -49,6 +52,9 @@ PROGRAMS = {
     Behaviour.WRITES_FILE: "echo x >made.txt",
     Behaviour.FAILS: "echo out of cheese >&2; exit 3",
     Behaviour.LIMITED: "echo 'error: 429 Too Many Requests' >&2; exit 1",
+    Behaviour.LIMITED_FOR_HOURS: (
+        "echo 'error: 429 Too Many Requests, try again in 2 hours' >&2; exit 1"
+    ),
     Behaviour.HANGS: f"echo begun; (trap '' TERM; {BEATS}) & trap '' TERM; while :; do sleep 9; done",
     Behaviour.FLOODS: "head -c 20000000 /dev/zero | tr '\\0' x; echo; echo zebra",
     Behaviour.GARBLES: r"printf '\377\376\n'; echo zebra",
@@ -110,10 +116,13 @@ class TestCommand(AgentContract):
 # the Responses API says everything five times, and no call may bring more than 32 MB
 FLOOD = Say(pieces=("x" * 65_536,) * 80 + (" zebra",))
 
+LIMIT_REACHED = {"error": {"type": "rate_limit_error", "message": "Rate limit reached"}}
+
 ANSWERS = {
     Behaviour.SAYS_WORD: "zebra",
     Behaviour.FAILS: Say(text="out of cheese", fault=Fault.REFUSAL),
     Behaviour.LIMITED: Fault.RATE_LIMITED,
+    Behaviour.LIMITED_FOR_HOURS: Say(refused=Refused(429, LIMIT_REACHED, {"retry-after": "7200"})),
     Behaviour.HANGS: Say(pieces=("begun", *("…",) * 1000), pause_s=0.05),
     Behaviour.FLOODS: FLOOD,
     Behaviour.GARBLES: Fault.BAD_UTF8,

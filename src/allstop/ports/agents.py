@@ -64,7 +64,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """What a driver can do besides taking a turn."""
 
     resume: bool = False
-    fork: bool = False
+    fork: bool = False  # who can't fails such a turn and says so
     steer: bool = False  # it can be told something in the middle of a turn
     asks: bool = False
     plan: bool = False

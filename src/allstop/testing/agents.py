@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
 import anyio
 import pytest
 
+from allstop.adapters.clock import SystemClock
 from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.ids import RunId
 from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone
@@ -28,6 +30,7 @@ class Behaviour(StrEnum):
     WRITES_FILE = "writes made.txt in its workspace"
     FAILS = "fails for a reason of its own: out of cheese"
     LIMITED = "is at its rate limit"
+    LIMITED_FOR_HOURS = "is at its limit, and says that it serves again in two hours"
     HANGS = "says begun, starts a process that beats into beat.txt, and never ends"
     FLOODS = "says 20 MB, then the word zebra"
     GARBLES = "says bytes that are no UTF-8, then the word zebra"
@@ -38,6 +41,8 @@ class Behaviour(StrEnum):
 
 
 Agents = Callable[[Behaviour], Agent]
+
+LIMIT, MINUTE = timedelta(hours=2), timedelta(minutes=1)
 
 
 class Onlooker:
@@ -87,8 +92,10 @@ class Onlooker:
         return self.answer
 
 
-def turn(place: Box | None, text: str = "hello", thread: str | None = None) -> Turn:
-    return Turn(run=RunId("contract"), prompt=prompt(text), place=place, thread=thread)
+def turn(
+    place: Box | None, text: str = "hello", thread: str | None = None, *, fork: bool = False
+) -> Turn:
+    return Turn(run=RunId("contract"), prompt=prompt(text), place=place, thread=thread, fork=fork)
 
 
 class AgentContract:
@@ -144,6 +151,19 @@ class AgentContract:
 
         assert isinstance(result, Failed)
         assert result.kind in LIMITED
+
+    async def test_k10_a_limit_tells_when_it_ends(self, agents: Agents, place: Box | None) -> None:
+        """K10, K13: to the minute, where the agent says so itself."""
+        agent, clock = agents(Behaviour.LIMITED_FOR_HOURS), SystemClock()
+        before = clock.now()
+
+        result = await agent.take_turn(turn(place), Onlooker())
+
+        assert isinstance(result, Failed)
+        assert result.kind in LIMITED
+        assert result.retry_at is not None
+        earliest, latest = before - MINUTE + LIMIT, clock.now() + LIMIT + MINUTE
+        assert earliest <= result.retry_at <= latest
 
     async def test_k10_cancelling_ends_it_and_all_it_started(
         self, agents: Agents, place: Box | None
@@ -216,6 +236,41 @@ class AgentContract:
 
         assert isinstance(second, TurnDone)
         assert (first.text.strip(), second.text.strip()) == ("turn 1", "turn 2")
+
+    async def test_k10_a_copy_of_a_conversation_leaves_it_as_it_was(
+        self, agents: Agents, place: Box | None
+    ) -> None:
+        """K10: both go on from where they were parted."""
+        agent = agents(Behaviour.COUNTS)
+        if not agent.abilities.fork:
+            return
+        first = await agent.take_turn(turn(place), Onlooker())
+        assert isinstance(first, TurnDone), first
+        copy = await agent.take_turn(turn(place, thread=first.thread, fork=True), Onlooker())
+        assert isinstance(copy, TurnDone), copy
+        results = [
+            await agent.take_turn(turn(place, thread=thread), Onlooker())
+            for thread in (first.thread, copy.thread)
+        ]
+
+        said = [each.text.strip() if isinstance(each, TurnDone) else each for each in results]
+        assert copy.text.strip() == "turn 2"
+        assert copy.thread != first.thread
+        assert said == ["turn 2", "turn 3"]
+
+    async def test_k10_who_can_not_copy_a_conversation_says_so(
+        self, agents: Agents, place: Box | None
+    ) -> None:
+        """K10: rather than to begin another one, or to go on in the one that was to be kept."""
+        agent = agents(Behaviour.SAYS_WORD)
+        if agent.abilities.fork:
+            return
+
+        result = await agent.take_turn(turn(place, thread="any", fork=True), Onlooker())
+
+        assert isinstance(result, Failed)
+        assert result.kind is FailureKind.BAD_REQUEST
+        assert "can't copy a conversation" in result.message
 
     @pytest.mark.parametrize("word", ["allowed", "denied"])
     async def test_f5_it_asks_before_it_does(

@@ -2,9 +2,10 @@
 
 import pytest
 
-from adapters.claude_code.bench import BEATS, bash, came_back, replies, write
+from adapters.claude_code.bench import BEATS, bash, came_back, replies, used_up_until, write
+from allstop.adapters.clock import SystemClock
 from allstop.core.approvals import Answer, Leave
-from allstop.testing.agents import AgentContract, Behaviour
+from allstop.testing.agents import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
 ANSWERS = {
@@ -13,6 +14,7 @@ ANSWERS = {
     Behaviour.WRITES_FILE: [write(), "done"],
     Behaviour.FAILS: [Say(text="out of cheese", fault=Fault.REFUSAL)],
     Behaviour.LIMITED: [Fault.RATE_LIMITED],
+    Behaviour.LIMITED_FOR_HOURS: lambda asked: used_up_until(SystemClock().now() + LIMIT),
     Behaviour.HANGS: [bash(BEATS), Fault.SILENCE],
     Behaviour.FLOODS: [Say(pieces=("x" * 65_536,) * 80 + (" zebra",))],
     Behaviour.GARBLES: [Say(pieces=("spoiled", " zebra"), fault=Fault.BAD_UTF8)],

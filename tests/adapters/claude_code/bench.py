@@ -13,7 +13,7 @@ from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
 from allstop.ports import Box
 from allstop.testing.agents import Onlooker, turn
-from allstop.testing.model_server import Call, ModelServer, Say, model_server
+from allstop.testing.model_server import Call, ModelServer, Refused, Say, model_server
 from programs import program
 
 KEY = "sk-ant-dummy-key"
@@ -101,3 +101,10 @@ class Bench:
         size = self.beat.stat().st_size
         await anyio.sleep(0.3)
         return self.beat.stat().st_size != size
+
+
+def used_up_until(at):
+    """All that an account may use is used; how its provider words it."""
+    words = f"Claude AI usage limit reached|{at.timestamp():.0f}"
+    body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
+    return Say(refused=Refused(429, body))

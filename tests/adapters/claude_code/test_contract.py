@@ -2,10 +2,11 @@
 
 import pytest
 
-from adapters.claude_code.bench import BEATS, bash, came_back, replies, write
+from adapters.claude_code.bench import BEATS, bash, came_back, replies, used_up_until, write
 from allstop.adapters.agents.claude_code import Leave
 from allstop.adapters.agents.claude_code.asking import WITHOUT
-from allstop.testing.agents import AgentContract, Behaviour
+from allstop.adapters.clock import SystemClock
+from allstop.testing.agents import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
 SLOWLY = Say(pieces=("begun", *("…",) * 20), pause_s=0.05)
@@ -16,6 +17,7 @@ ANSWERS = {
     Behaviour.WRITES_FILE: [write(), "done"],
     Behaviour.FAILS: [Say(text="out of cheese", fault=Fault.REFUSAL)],
     Behaviour.LIMITED: [Fault.RATE_LIMITED],
+    Behaviour.LIMITED_FOR_HOURS: lambda asked: used_up_until(SystemClock().now() + LIMIT),
     Behaviour.HANGS: [bash(BEATS), Fault.SILENCE],
     Behaviour.HEARS: lambda asked: _echoed(asked) or SLOWLY,
     Behaviour.FLOODS: [Say(pieces=("x" * 65_536,) * 80 + (" zebra",))],
@@ -24,6 +26,7 @@ ANSWERS = {
     Behaviour.ASKS: lambda asked: _judged(came_back(asked)) or bash("make install"),
     Behaviour.USES: [Say(text="x", input=100, output=20)],
 }
+ENDS_AT_ONCE = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
 
 
@@ -40,7 +43,11 @@ class TestClaudeCode(AgentContract):
     @pytest.fixture
     async def agents(self, bench):
         made = {
-            behaviour: await bench.agent(answers, leave=LEAVES.get(behaviour, Leave.ASK))
+            behaviour: await bench.agent(
+                answers,
+                leave=LEAVES.get(behaviour, Leave.ASK),
+                env=ENDS_AT_ONCE if behaviour is Behaviour.LIMITED_FOR_HOURS else {},
+            )
             for behaviour, answers in ANSWERS.items()
         }
         return made.__getitem__

@@ -4,7 +4,8 @@ import pytest
 
 from adapters.codex.stage import BEATS, outputs, run
 from allstop.adapters.agents.codex import Approvals
-from allstop.testing.agents import AgentContract, Behaviour, Onlooker, turn
+from allstop.adapters.clock import SystemClock
+from allstop.testing.agents import LIMIT, AgentContract, Behaviour, Onlooker, turn
 from allstop.testing.model_server import Call, Fault, Refused, Say
 
 FLOOD = Say(pieces=("x" * 65_536,) * 80 + (" zebra",))
@@ -62,8 +63,20 @@ class TestCodexInRooms(TestCodex):
         assert (first.text, second.text) == ("turn 1", "turn 2")
 
 
+def used_up_until(at):
+    error = {"type": "usage_limit_reached", "message": "The usage limit has been reached"}
+    headers = {
+        "x-codex-primary-used-percent": "100",
+        "x-codex-primary-window-minutes": "300",
+        "x-codex-primary-reset-at": str(int(at.timestamp())),
+    }
+    return Say(refused=Refused(429, {"error": error}, headers))
+
+
 def answer(behaviour, asked):
     match behaviour:
+        case Behaviour.LIMITED_FOR_HOURS:
+            return used_up_until(SystemClock().now() + LIMIT)
         case Behaviour.ECHOES_LENGTH:
             return str(len(asked.blocks[-1]))
         case Behaviour.COUNTS:

@@ -10,6 +10,7 @@ import anyio
 
 from allstop.adapters.agents import announced
 from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.copies import NO_COPY
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.door import Doors, way_to
 from allstop.adapters.agents.groups import first_of
@@ -60,6 +61,8 @@ class CommandAgent:
         self._doors = doors
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        if turn.fork:
+            return NO_COPY
         out, err = SpokenTail(turn.prompt.whole), Tail()
         try:
             async with anyio.create_task_group() as group:

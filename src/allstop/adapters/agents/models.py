@@ -11,6 +11,7 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.agents.calls import Bounds, Endpoint
+from allstop.adapters.agents.copies import NO_COPY
 from allstop.adapters.agents.faults import (
     CallError,
     Fault,
@@ -78,6 +79,8 @@ class ModelAgent:
         self._close = close
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        if turn.fork:
+            return NO_COPY
         question = ask(turn, self._name)
         if isinstance(question, Failed):
             return question
