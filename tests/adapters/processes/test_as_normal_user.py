@@ -14,7 +14,7 @@ USER = 2000
 GROUPS = (  # all that start programs
     ("test_stopping.py",),
     ("test_streams.py", "test_registry.py"),
-    ("test_bare.py", "test_freezing.py"),
+    ("test_bare.py", "test_freezing.py", "test_threads.py"),
     ("test_attempts.py", "test_chain.py", "test_escapes.py"),
     ("test_probe.py", "test_surroundings.py", "test_memory.py", "test_open_files.py"),
 )

@@ -31,26 +31,39 @@ class _Rules(ctypes.Structure):
     )
 
 
+class Starter:
+    """A thread that starts programs, for as long as this process lives.
+
+    The kernel ends a box with the thread that started it, and not with the process: whoever asks
+    may be on a thread that is gone the next moment. So there is one also without a fence.
+    """
+
+    def __init__(self, pid: int, bind: Callable[[], bool]) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"fence of {pid}")
+        self.is_fenced = self._pool.submit(bind).result()
+        if not self.is_fenced:  # what was half done stays with that thread
+            self._pool.shutdown()
+            self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"starter of {pid}")
+
+    def start(self, work: Callable[[], T]) -> T:
+        return self._pool.submit(work).result()
+
+
 def fenced(start: Callable[[], T]) -> T:
-    """Do it behind the fence, or here where the kernel has none; wait for what comes of it."""
-    fence = _fence(os.getpid())
-    return fence.submit(start).result() if fence else start()
+    """Do it behind the fence, where the kernel has one; wait for what comes of it."""
+    starter = _starter(os.getpid())
+    return starter.start(start) if starter else start()
 
 
 def has_fence() -> bool:
-    return _fence(os.getpid()) is not None
+    starter = _starter(os.getpid())
+    return starter is not None and starter.is_fenced
 
 
 @cache
-def _fence(pid: int) -> ThreadPoolExecutor | None:
-    """One thread for each process, as long as that lives: its end is the end of its children."""
-    if sys.platform != "linux":
-        return None
-    fence = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"fence of {pid}")
-    if fence.submit(_bind_this_thread).result():
-        return fence
-    fence.shutdown()
-    return None
+def _starter(pid: int) -> Starter | None:
+    """One for each process; none where there are no boxes."""
+    return Starter(pid, _bind_this_thread) if sys.platform == "linux" else None
 
 
 def _bind_this_thread() -> bool:
