@@ -30,7 +30,8 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
         "agent": None, "iterations": None, "minutes": None, "retries": 0, "attempts": [],
         "pinned": False, "assigned": False, "held": False, "note": "", "run": None, "merged": "",
-        "tokens": 0, "cost_usd": 0.0, "pin": 0, "score": 50, "remedies": [], "hint": "",
+        "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "pin": 0, "score": 50, "remedies": [],
+        "hint": "",
     }  # fmt: skip
     assert two == one | {
         "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],

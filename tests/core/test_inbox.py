@@ -2,6 +2,7 @@
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from allstop.core import helm as helms
 from allstop.core import run as runs
@@ -11,9 +12,9 @@ from allstop.core.commands import AddTasks, Allstop
 from allstop.core.ids import BOARD, HELM
 from allstop.core.inbox import Kind, Sight, inbox
 from allstop.core.moves import Failed, FailureKind
-from allstop.core.tasks import NewTask
+from allstop.core.tasks import NewTask, Status, Task
 from allstop.pilots import PILOTS
-from allstop.testing.clock import LoopClock
+from allstop.testing.clock import EPOCH, LoopClock
 from boarding import board_spec
 from world import DONE, World, task
 
@@ -156,3 +157,17 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     broken = next(each for each in waiting if each.task == "broken")
     assert broken.options == ("edit", "retry", "rollback", "split", "skip")
     assert broken.hint.startswith("Its model refuses this")
+
+
+def test_b17_work_that_could_not_be_merged_waits_with_what_helps():
+    """B17: a merge that failed is tried again as it is; what does not fit goes to the agent first."""
+    begun = Task(id="a", title="A", number=1, status=Status.WAITING, changed_at=EPOCH)
+    failed, unfit = replace(begun, verified="tree"), replace(begun, id="b")
+
+    waiting = inbox((), [failed, unfit], EPOCH, helms.fold([]))
+
+    stalled = ("retry", "edit", "rollback", "split", "skip")
+    assert [(each.kind, each.do, each.options) for each in waiting] == [
+        (Kind.MERGE, "allstop approve a", ("approve", *stalled)),
+        (Kind.MERGE, "allstop retry b", stalled),
+    ]

@@ -55,6 +55,27 @@ def test_a_task_from_prompt_to_merge(room):
     assert room.person.merged() == [task["id"]]
 
 
+def test_b17_a_merge_that_failed_is_tried_again_over_http(room):
+    """B17: the inbox offers it, and a task says that it can be done."""
+    room.person.write("in-the-way.txt", "mine\n")
+    room.person.git("add", "in-the-way.txt")
+    name = room.post("/runs", TASK).json["run"]
+    _task(room, name, "merging")
+    wait_for(lambda: "uncommitted" in room.read(f"/tasks/{name}")["note"], "the merge to wait")
+    assert room.read(f"/tasks/{name}")["lacks_merge"] is False
+    room.do(f"board/{name}.merge1", "abort")
+    assert _task(room, name, "waiting")["lacks_merge"] is True
+    (waiting,) = room.read("/inbox")["waiting"]
+
+    room.person.git("rm", "-q", "-f", "in-the-way.txt")
+    room.do(name, "approve")
+
+    assert (waiting["kind"], waiting["options"][0]) == ("merge", "approve")
+    assert waiting["do"] == f"allstop approve {name}"
+    assert len(_task(room, name, "done")["attempts"]) == 1
+    assert room.person.merged() == [name]
+
+
 def test_a_room_talks_and_its_events_follow_r15(room):
     room.person.script('repeat = true\n[[turn]]\nsteps = [{ say = "Hello there." }]\n')
     room.person.commit("talk")

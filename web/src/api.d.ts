@@ -659,6 +659,7 @@ export interface components {
             note: string;
             run: string | null;
             merged: string;
+            lacks_merge: boolean;
             tokens: number;
             cost_usd: number;
             remedies: string[];
@@ -2165,7 +2166,7 @@ export interface components {
         };
         /**
          * Approve
-         * @description Merge work that waits for review.
+         * @description Merge work that waits for review, or whose merge failed.
          */
         Approve: {
             /** @enum {unknown} */

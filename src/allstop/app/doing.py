@@ -111,7 +111,7 @@ class Skip(_Deed, frozen=True, tag="skip"):
 
 
 class Approve(_Deed, frozen=True, tag="approve"):
-    """Merge work that waits for review."""
+    """Merge work that waits for review, or whose merge failed."""
 
 
 class Redo(_Deed, frozen=True, tag="redo"):

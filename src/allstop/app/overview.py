@@ -50,6 +50,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     note: str
     run: str | None  # the latest attempt, for `allstop log`
     merged: str
+    lacks_merge: bool  # verified and approved, and could not be merged: `approve` tries again
     tokens: int
     cost_usd: float
     remedies: tuple[str, ...]  # of one that can't go on: the commands that may help, the best first
@@ -128,6 +129,7 @@ def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
         note=STOPPED if stopped else task.note,
         run=task.attempts[-1].run if task.attempts else None,
         merged=task.merged,
+        lacks_merge=task.lacks_merge,
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
         remedies=() if stopped else mending.remedies(task),

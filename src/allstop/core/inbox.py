@@ -30,7 +30,7 @@ class Kind(StrEnum):
     BLOCKED = "blocked"
     FAILED = "failed"  # or ran out of turns or time
     REVIEW = "review"
-    MERGE = "merge"  # somebody's changes are in the way
+    MERGE = "merge"  # somebody's changes are in the way, or it could not be merged
     LIMIT = "limit"
     PAUSED = "paused"  # a run does not know how to go on
     INTERRUPTED = "interrupted"  # nobody drives it
@@ -197,13 +197,25 @@ _KINDS = {
 }
 _OPTIONS = {
     Kind.REVIEW: ("approve", "redo", "reject"),
-    Kind.MERGE: ("retry",),
     Kind.PENDING: ("answer",),
 }
 
 
+def _kind_of(task: Task) -> Kind:
+    """One that waits and asks nothing has work that could not be merged."""
+    if task.status is Status.WAITING and not task.asks:
+        return Kind.MERGE
+    return _KINDS.get(task.status, Kind.FAILED)
+
+
+def _options(task: Task, kind: Kind) -> tuple[str, ...]:
+    if task.status is Status.MERGING:
+        return ("retry",)
+    return _OPTIONS.get(kind) or mending.remedies(task)
+
+
 def _of_task(task: Task) -> Waiting:
-    kind = _KINDS.get(task.status, Kind.FAILED)
+    kind = _kind_of(task)
     run = task.attempts[-1].run if task.attempts else BOARD
     assert task.changed_at is not None, "it has come to where it is"
     return Waiting(
@@ -213,7 +225,7 @@ def _of_task(task: Task) -> Waiting:
         text=task.note[:TEXT_CHARS] or one_line(task.title),
         since=task.changed_at,
         do=what_helps(task),
-        options=_OPTIONS.get(kind) or mending.remedies(task),
+        options=_options(task, kind),
         task=task.id,
         title=task.title,
         hint=mending.hint(task),

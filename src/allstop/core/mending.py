@@ -32,7 +32,10 @@ def remedies(task: Task) -> tuple[str, ...]:
     """The commands that may help. More turns and time help only where they ran out."""
     if task.status is Status.TIMEOUT:
         return ("retry", "limit", *_USUAL[1:])
-    if task.status not in {Status.FAILED, Status.BLOCKED}:
+    if task.lacks_merge:
+        return ("approve", *_USUAL)
+    is_unfit = task.status is Status.WAITING and not task.asks
+    if task.status not in {Status.FAILED, Status.BLOCKED} and not is_unfit:
         return ()
     kind = failure_of(task)
     first = _FIRST.get(kind, "retry") if kind else "retry"

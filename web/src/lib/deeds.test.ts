@@ -69,7 +69,7 @@ test('a deed becomes the words of a command', () => {
   const deed = (status: string, name: string, known = {}) =>
     deedsFor(task(status, known)).find((each) => each.name === name)!
 
-  expect(wordsOf(deed('waiting', 'answer'), 'yes')).toEqual({
+  expect(wordsOf(deed('waiting', 'answer', { attempts: [{}] }), 'yes')).toEqual({
     command: 'answer',
     texts: ['yes'],
   })
@@ -86,4 +86,19 @@ test('a deed becomes the words of a command', () => {
     titles: ['a', 'b'],
   })
   expect(wordsOf(deed('failed', 'retry'), '')).toEqual({ command: 'retry' })
+})
+
+test('a merge that failed can be tried again, and one that does not fit goes back to the agent', () => {
+  const ended = { attempts: [{ outcome: 'done' }] as TaskView['attempts'] }
+  const firsts = [
+    deedsFor(task('waiting', { ...ended, lacks_merge: true })),
+    deedsFor(task('waiting', { ...ended, lacks_merge: false })),
+    deedsFor(task('waiting', { attempts: [{}] as TaskView['attempts'] })),
+  ].map((deeds) => deeds.find(({ isFirst }) => isFirst)?.name)
+
+  expect(firsts).toEqual(['approve', 'retry', 'answer'])
+  for (const lacks_merge of [true, false])
+    expect(deedsFor(task('waiting', { ...ended, lacks_merge })).map(({ name }) => name)).toContain(
+      'rollback',
+    )
 })

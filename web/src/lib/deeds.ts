@@ -57,6 +57,7 @@ const TELL: Deed = {
 }
 const ANSWER: Deed = { name: 'answer', label: 'Answer', key: 'a', text: { ask: 'Your answer' } }
 const APPROVE: Deed = { name: 'approve', label: 'Approve', key: 'a' }
+const MERGE_AGAIN: Deed = { name: 'approve', label: 'Merge again', key: 'a' }
 const REDO: Deed = { name: 'redo', label: 'Redo', key: 'r', text: { ask: 'What should change' } }
 const REJECT: Deed = {
   name: 'reject',
@@ -72,7 +73,7 @@ const STOP: Deed = { name: 'stop', label: 'Stop' }
 export const KEYS: Readonly<Record<string, string>> = {
   s: 'Start it',
   p: 'To the front, or back',
-  a: 'Answer or approve',
+  a: 'Answer, approve, or merge again',
   t: 'Tell its agent something',
   r: 'Retry or redo',
   e: 'Edit',
@@ -93,7 +94,7 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
     case 'active':
       return [first(TELL), isHeld ? RESUME : PAUSE, STOP]
     case 'waiting':
-      return [first(ANSWER), SKIP, STOP]
+      return isAsking(task) ? [first(ANSWER), SKIP, STOP] : mending(task.remedies)
     case 'review':
       return [first(APPROVE), REDO, REJECT]
     case 'blocked':
@@ -108,6 +109,7 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
 }
 
 const REMEDIES: Readonly<Record<string, Deed>> = {
+  approve: MERGE_AGAIN,
   retry: RETRY,
   limit: RAISE,
   edit: EDIT,
@@ -121,6 +123,12 @@ function mending(remedies: readonly string[]): Deed[] {
   const [best, ...others] = remedies.flatMap((name) => REMEDIES[name] ?? [])
   const raise = remedies.includes('limit') ? [] : [{ ...RAISE, isUnhelpful: true }]
   return [...(best ? [first(best)] : []), ...others, CLEAN, REMOVE, ...raise]
+}
+
+/** Whether its agent wants to know something; else it is work that could not be merged. */
+function isAsking(task: TaskView): boolean {
+  const latest = task.attempts.at(-1)
+  return !task.lacks_merge && !!latest && !latest.outcome
 }
 
 /** How much higher a limit gets each time. */
