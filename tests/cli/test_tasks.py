@@ -29,9 +29,9 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "id": "T1", "title": "One", "status": "pending", "body": "In detail", "operation": "",
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
         "agent": None, "iterations": None, "minutes": None, "retries": 0, "attempts": [],
-        "pinned": False, "assigned": False, "held": False, "note": "", "run": None, "merged": "",
-        "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "pin": 0, "score": 50, "remedies": [],
-        "hint": "",
+        "pinned": False, "assigned": False, "held": False, "note": "", "warning": "",
+        "run": None, "merged": "", "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "pin": 0,
+        "score": 50, "remedies": [], "hint": "",
     }  # fmt: skip
     assert two == one | {
         "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],
@@ -42,7 +42,6 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}
     assert person.json("show", "second") == two | {
         "verification": "",
-        "warning": "",
         "notes": [],
     }
     assert ids(person, "--tag", "ui") == ["T1"]

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from allstop.server.routes import READING
-from control_rooms import settled
-from people import wait_for
+from control_rooms import ControlRoom, settled
+from people import MERGE_AT_ONCE, at_home, wait_for
 
 TASK = {"kind": "task", "prompt": "Write done.txt"}
 
@@ -74,6 +74,43 @@ def test_b17_a_merge_that_failed_is_tried_again_over_http(room):
     assert waiting["do"] == f"allstop approve {name}"
     assert len(_task(room, name, "done")["attempts"]) == 1
     assert room.person.merged() == [name]
+
+
+IDLES = """
+[[turn]]
+steps = [{ say = "Thinking." }]
+[[turn]]
+steps = [{ say = "Still thinking." }]
+[[turn]]
+steps = [{ hear = true }, { signal = "BLOCKED: no idea" }]
+"""
+
+
+@pytest.fixture
+def idle_room(tmp_path):
+    person = at_home(tmp_path)
+    person.script(IDLES, settings=MERGE_AT_ONCE + "[loop]\nstuck_threshold = 2\n")
+    person.commit()
+    yield ControlRoom(person)
+    person.close()
+
+
+def test_b9_a_task_that_commits_nothing_says_so_over_http(idle_room):
+    """B9: the same warning that its run has, also in the stream."""
+    room = idle_room
+    warning = "no commit for 2 iterations"
+
+    with room.listen() as stream:
+        name = room.post("/runs", TASK).json["run"]
+        stream.until(lambda e: e.kind == "task" and e.data["warning"] == warning)
+        task = room.read(f"/tasks/{name}")
+        (on_board,) = room.read("/board")["tasks"]
+        room.do(name, "say", text="stop")
+        _task(room, name, "blocked")
+        ended = room.read(f"/tasks/{name}")
+
+    assert task["warning"] == on_board["warning"] == warning
+    assert ended["warning"] == ""
 
 
 def test_a_room_talks_and_its_events_follow_r15(room):

@@ -657,6 +657,7 @@ export interface components {
             assigned: boolean;
             held: boolean;
             note: string;
+            warning: string;
             run: string | null;
             merged: string;
             lacks_merge: boolean;

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.app import board as boards
-from allstop.app.looking import helm_of
+from allstop.app.looking import helm_of, record_of
 from allstop.app.phases import counts, is_stopped, phase
 from allstop.core import board as board_
 from allstop.core import mending
+from allstop.core import run as runs
 from allstop.core.board import Board, Score
 from allstop.core.helm import Helm
-from allstop.core.ids import BOARD, root_of
+from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.tasks import OVER, Attempt, Status, Task
+from allstop.core.views import warning_of
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -48,6 +50,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     assigned: bool
     held: bool
     note: str
+    warning: str  # what a person should know of its attempt although it goes on
     run: str | None  # the latest attempt, for `allstop log`
     merged: str
     lacks_merge: bool  # verified and approved, and could not be merged: `approve` tries again
@@ -77,11 +80,13 @@ async def overview(house: House) -> BoardView:
     helm = await helm_of(house)
     driven = root_of(BOARD) in house.records.holders()
     state = read.state
+    tasks = list(state.board.tasks())
+    warned = {task.id: await warning_in(house, task) for task in tasks if task.open}
     return BoardView(
         phase=phase(read.run, helm, driven=driven).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
-        tasks=[view(state.board, task, helm) for task in state.board.tasks()],
+        tasks=[view(state.board, task, helm, warned.get(task.id, "")) for task in tasks],
     )
 
 
@@ -102,7 +107,20 @@ def status_of(task: Task, helm: Helm | None) -> Status:
     return Status.PENDING if is_stopped(task, helm) else task.status
 
 
-def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
+async def warning_in(house: House, task: Task) -> str:
+    """Of the attempt that is under way."""
+    if (run := attempt_under_way(task)) is None:
+        return ""
+    recorded = await record_of(house, run)
+    return warning_of(runs.fold(recorded.pilot, recorded.events))
+
+
+def attempt_under_way(task: Task) -> RunId | None:
+    is_open = bool(task.open and task.attempts) and task.attempts[-1].outcome is None
+    return task.attempts[-1].run if is_open else None
+
+
+def view(board: Board, task: Task, helm: Helm | None = None, warning: str = "") -> TaskView:
     tally, stopped = task.tally, is_stopped(task, helm)
     waits = tuple(need.id for need in board_.waits_for(board, task))
     return TaskView(
@@ -127,6 +145,7 @@ def view(board: Board, task: Task, helm: Helm | None = None) -> TaskView:
         assigned=task.assigned,
         held=task.held,
         note=STOPPED if stopped else task.note,
+        warning=warning,
         run=task.attempts[-1].run if task.attempts else None,
         merged=task.merged,
         lacks_merge=task.lacks_merge,

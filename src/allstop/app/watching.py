@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from allstop.app.looking import no_such_run
+from allstop.app.overview import attempt_under_way
 from allstop.core.errors import AllstopError
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.following import Followed, FollowedRoom
@@ -17,7 +18,8 @@ from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, root_of
 from allstop.core.inbox import Sight, Waiting, inbox
 from allstop.core.run import RunState
-from allstop.core.views import RunView, view
+from allstop.core.tasks import Task
+from allstop.core.views import RunView, view, warning_of
 from allstop.pilots import PILOTS
 from allstop.ports import Head, Holder, Placed, Record
 
@@ -188,6 +190,11 @@ class Watcher:
             driven=self.is_driven(run),
             queued=self._queued.get(run, ""),
         )
+
+    async def warning(self, task: Task) -> str:
+        """Of the attempt at it that is under way."""
+        run = attempt_under_way(task)
+        return warning_of((await self.run(run)).state) if run in self._heads else ""
 
     async def waiting(self) -> list[Waiting]:
         """What waits for a person, the oldest first."""

@@ -91,11 +91,11 @@ def _check_agent(house: House, name: str | None) -> None:
 async def _view(house: House, task_id: str) -> TaskView:
     from allstop.app import board
     from allstop.app.looking import helm_of
-    from allstop.app.overview import view
+    from allstop.app.overview import view, warning_in
 
     task = await board.find(house, task_id)
     whole = (await board.read(house)).state.board
-    return view(whole, task, await helm_of(house))
+    return view(whole, task, await helm_of(house), await warning_in(house, task))
 
 
 def _waits(task: TaskView) -> str:
@@ -176,9 +176,8 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     with context.house() as house:
         task = look(lambda: _view(house, task_id))
         gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
-        warning = look(lambda: _warning(house, task)) if task.run else ""
     if as_json:
-        more = {"verification": gate.error, "warning": warning, "notes": gate.notes}
+        more = {"verification": gate.error, "notes": gate.notes}
         print_json({**msgspec.to_builtins(task), **more})
         return
     click.echo(_line(task))
@@ -193,19 +192,10 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         how = attempt.outcome.value if attempt.outcome else "at work"
         turns = counted(attempt.tally.turns, "turn")
         click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
-    if warning:
-        click.echo(f"warning      ⚠ {warning}")
+    if task.warning:
+        click.echo(f"warning      ⚠ {task.warning}")
     for line in work:
         click.echo(line)
-
-
-async def _warning(house: House, task: TaskView) -> str:
-    from allstop.app.looking import record_of
-    from allstop.core import run as runs
-    from allstop.core.views import warning_of
-
-    recorded = await record_of(house, str(task.run))
-    return warning_of(runs.fold(recorded.pilot, recorded.events))
 
 
 async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from allstop.app import overview
 from allstop.app.phases import counts, phase
 from allstop.core.board import Board
 from allstop.core.helm import Hold
@@ -16,7 +15,7 @@ from allstop.core.run import RunState
 from allstop.core.tasks import Status
 from allstop.ports import Record
 from allstop.server.shapes import BoardState, InboxCount, Reset
-from allstop.server.telling import auto_view, hold_view, talk_view
+from allstop.server.telling import auto_view, hold_view, talk_view, task_view
 
 if TYPE_CHECKING:
     from allstop.app.watching import Watcher
@@ -79,12 +78,15 @@ class Changes:
         self.has_uncounted = self.has_uncounted or bool(suspects)
         for each in self._news("hold", "", hold_view(self._watcher.helm)):
             yield each
+        warned = set[str]()
         for run in suspects:
             if self._watcher.kind(run):
+                before = self._said.get(("run", run))
                 async for each in self._of_run(run):
                     yield each
-        if BOARD in suspects and (board := await self._watcher.board()):
-            for each in self._of_board(board):
+                warned |= await self._warned(run, before)
+        if (warned or BOARD in suspects) and (board := await self._watcher.board()):
+            async for each in self._of_board(board, warned):
                 yield each
 
         if self.has_uncounted and anyio.current_time() >= self._next_count_at:
@@ -110,7 +112,15 @@ class Changes:
             self._said[kind, run] = value
             yield Changed(kind, run, value)
 
-    def _of_board(self, run: RunState[Pilot]) -> Iterator[Changed]:
+    async def _warned(self, run: RunId, before: object) -> set[str]:
+        """The task of an attempt of which a warning was said, or is true no longer."""
+        now = self._said["run", run]
+        if getattr(before, "warning", "") == getattr(now, "warning", ""):
+            return set()
+        opened = (await self._watcher.run(run)).state.opened
+        return {str(opened.spec.get("task", ""))} if opened.parent == BOARD else set()
+
+    async def _of_board(self, run: RunState[Pilot], warned: set[str]) -> AsyncIterator[Changed]:
         state, helm = run.pilot, self._watcher.helm
         driven = self._watcher.is_driven(BOARD)
         short = BoardState(
@@ -118,9 +128,11 @@ class Changes:
             mode=state.spec.mode.value,
             counts=counts(state.board, helm),
         )
-        yield from self._news("board", BOARD, short)
+        for each in self._news("board", BOARD, short):
+            yield each
         before, self._board = self._board or Board(), state.board
         names = set(state.board.nodes.differing(before.nodes))
+        names |= {name for name in warned if name in state.board.nodes}
         was_stopped, self._is_stopped = self._is_stopped, helm.hold is Hold.STOPPED
         if was_stopped != self._is_stopped:
             tasks = (node.task for node in state.board.nodes.values())
@@ -130,4 +142,4 @@ class Changes:
             return
         changed = sorted((state.board[name] for name in names), key=lambda task: task.number)
         for task in changed:
-            yield Changed("task", BOARD, overview.view(state.board, task, helm))
+            yield Changed("task", BOARD, await task_view(self._watcher, state.board, task))

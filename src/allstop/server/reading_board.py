@@ -18,6 +18,7 @@ from allstop.core.statistics import Statistics, statistics
 from allstop.core.tasks import Task
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
+from allstop.server.telling import task_view
 
 
 async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
@@ -33,7 +34,7 @@ async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
         phase=phase(run, helm, driven=desk.watcher.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
-        tasks=[overview.view(state.board, task, helm) for task in page[: given.limit]],
+        tasks=[await task_view(desk.watcher, state.board, task) for task in page[: given.limit]],
         more=len(page) > given.limit,
     )
 
@@ -45,7 +46,7 @@ def _fits(task: Task, helm: Helm, given: asked.Tasks) -> bool:
 
 async def task(desk: Desk, given: asked.OneTask) -> overview.TaskView:
     whole, found = await _task(desk, given.task)
-    return overview.view(whole, found, desk.watcher.helm)
+    return await task_view(desk.watcher, whole, found)
 
 
 async def _task(desk: Desk, name: str) -> tuple[Board, Task]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from allstop.app import overview
 from allstop.app.rooms import thread_of
 from allstop.core.approvals import Ask
 from allstop.core.auto import AutoState
 from allstop.core.auto_views import guards, run_plan, stop_condition
+from allstop.core.board import Board
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId
 from allstop.core.run import RunState
 from allstop.core.talking import RoomState, Session, rounds
+from allstop.core.tasks import Task
 from allstop.server import shapes
 
 if TYPE_CHECKING:
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 def hold_view(helm: Helm) -> shapes.HoldView:
     return shapes.HoldView(hold=helm.hold.value, since=helm.since, by=helm.by, stops=helm.stops)
+
+
+async def task_view(watcher: Watcher, board: Board, task: Task) -> overview.TaskView:
+    return overview.view(board, task, watcher.helm, await watcher.warning(task))
 
 
 def auto_view(
