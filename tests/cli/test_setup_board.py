@@ -51,6 +51,8 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
         attempt_s=1800.0,
         stuck_after=5,
         backoff=Backoff(),
+        limit_s=86_400.0,
+        retries_first=False,
         limits=Limits(at_limit=AtLimit.PAUSE),
     )
 
@@ -103,6 +105,7 @@ base_ms = 500
 factor = 3
 jitter = 0
 max_retries = 5
+max_rate_limit_hours = 0.5
 
 [budget]
 turns = 20
@@ -148,6 +151,8 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
         attempt_s=600.0,
         stuck_after=2,
         backoff=Backoff(first_s=0.5, factor=3.0, jitter=0.0, retries=5),
+        limit_s=1800.0,
+        retries_first=False,
         limits=Limits(turns=20, cost_microusd=5_000_000, at_limit=AtLimit.STOP),
         task_limits=Limits(turns=30, tokens=1000, cost_microusd=2_500_000, time_s=120.0),
     )

@@ -107,7 +107,8 @@ def test_b1_a_task_that_was_not_started_has_no_record_and_says_so(person):
     assert "there is no run 'T2'" in person.refuses("log", "T2")
 
 
-def test_b3_next_says_why_a_retried_task_comes_before_pins_and_better_scores(person):
+def test_b3_a_retried_task_has_its_score_and_no_other_right(person):
+    """B3: 15 less for each retry; pins and better scores are in front of it."""
     person.agent("exit 1")
     person.allstop("run", "bad", code=1)
     person.allstop("add", "critical", "--tag", "critical")
@@ -115,12 +116,13 @@ def test_b3_next_says_why_a_retried_task_comes_before_pins_and_better_scores(per
     person.allstop("retry", "T1")
 
     said = person.allstop("next", "--explain").splitlines()
+    person.allstop("assign", "T1")
+    assigned = person.allstop("next", "--explain").splitlines()
 
-    assert said[0] == (
-        "T1        -15  bad  assigned, retried or sent back: in front of pins and scores"
-    )
-    assert said[2].startswith("T3          0  pinned  pinned: in front of all scores")
-    assert said[4].startswith("T2         50  critical")
+    assert said[0].startswith("T3          0  pinned  pinned: in front of all scores")
+    assert said[2].startswith("T2         50  critical")
+    assert said[4:6] == ["T1        -15  bad", f"{'':<15}-15 retries; then age"]
+    assert assigned[0] == "T1        -15  bad  assigned or sent back: in front of pins and scores"
 
 
 def test_b3_next_explains_the_sum_by_its_parts(person):

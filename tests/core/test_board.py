@@ -10,6 +10,7 @@ from msgspec import structs
 from allstop.core import board as boards
 from allstop.core.board import Board, Score, best, ready, score
 from allstop.core.needing import path_between
+from allstop.core.picking import best_chosen
 from allstop.core.tasks import Changes, NewTask, Status, Task
 from core import boards_by_chance as by_chance
 from histories import NOW
@@ -41,7 +42,7 @@ def test_b3_the_best_is_the_best_of_all_whatever_was_done_to_the_board(seed, ste
 
         assert best(board) == (expected[0] if expected else None)
         assigned = [task for task in expected if task.assigned]
-        assert best(board, assigned=True) == (assigned[0] if assigned else None)
+        assert best_chosen(board, (), None) == (assigned[0] if assigned else None)
     for task in expected:
         assert score(board, task).total == by_chance.score(board, task)
 
@@ -226,13 +227,17 @@ def test_b5_what_a_person_assigned_goes_before_pins():
     board = boards.pin(board, board["a"], on=True)
 
     assert best(having(board, "b", assigned=True)).id == "b"
-    assert best(having(board, "b", assigned=True), assigned=True).id == "b"
+    assert best_chosen(having(board, "b", assigned=True), (), None).id == "b"
 
 
 def test_b5_nothing_is_best_where_only_what_was_assigned_may_start():
     board = board_of(new("a"), new("b"))
 
-    assert best(board, assigned=True) is None
+    assert best_chosen(board, (), None) is None
+    assert best_chosen(board, ("b", "gone"), None).id == "b"
+    assert best_chosen(having(board, "b", assigned=True), ("a",), None).id == "b"
+    assert best_chosen(having(board, "b", assigned=True), ("a",), lambda t: t.id == "a").id == "a"
+    assert best_chosen(having(board, "b", status=Status.ACTIVE), ("b",), None) is None
     assert best(board).id == "a"
 
 

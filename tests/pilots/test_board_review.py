@@ -286,6 +286,28 @@ def test_b19_retry_is_a_new_attempt_at_once_in_either_mode(outcome):
     assert (board.task("a").retries, len(board.task("a").attempts)) == (1, 2)
 
 
+def test_b3_a_retried_task_waits_its_turn_where_the_loop_picks():
+    """B3: its score counts, 15 less for each retry; where people pick, it is what they picked."""
+    board = BoardFlight(slots=1, errors=9, retries_first=False)
+    board.add("a", "b", "c")
+    board.ends("a.1", Outcome.FAILED)
+
+    assert board.tell(Retry(task="a")) == []
+    board.ends("b.1", Outcome.FAILED)
+    board.ends("c.1", Outcome.FAILED)
+
+    assert [move.ref for move in board.spawned] == ["a.1", "b.1", "c.1", "a.2"]
+
+
+def test_b3_a_retried_task_is_what_people_picked_where_they_do():
+    board = BoardFlight(mode="semi", retries_first=False)
+    board.add("a", "b")
+    board.tell(Assign(task="a"))
+    board.ends("a.1", Outcome.FAILED)
+
+    assert board.tell(Retry(task="a")) == ["a.2"]
+
+
 def test_b19_skip_lets_those_go_on_that_waited():
     board = BoardFlight()
     board.add("a", need("b", "a"))

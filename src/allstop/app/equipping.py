@@ -76,6 +76,7 @@ def board_spec(
         task_limits=limits.of_task(house),
         count=count,
         until=until,
+        retries_first=False,
     )
 
 

@@ -293,7 +293,7 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
 def _place(choice: Any) -> str:
     """Why its score is not what puts it where it is."""
     if choice.task.assigned:
-        return "  assigned, retried or sent back: in front of pins and scores"
+        return "  assigned or sent back: in front of pins and scores"
     return "  pinned: in front of all scores" if choice.pinned else ""
 
 

@@ -87,12 +87,10 @@ class Board(Struct, frozen=True, gc=False, kw_only=True):
 # --- looking ----------------------------------------------------------------------------------
 
 
-def best(board: Board, *, assigned: bool = False) -> Task | None:
-    """The ready task to start next; only one that a person chose, if asked for."""
+def best(board: Board) -> Task | None:
+    """The ready task to start next."""
     first = board.front.first
-    if first is None or (assigned and first[0][0]):
-        return None
-    return board[first[0][-1]]
+    return None if first is None else board[first[0][-1]]
 
 
 def ready(board: Board) -> Iterator[Task]:
@@ -107,6 +105,14 @@ def score(board: Board, task: Task) -> Score:
     parts = _parts(task, node.wants)
     bonus = _bonus(board.operations.get(task.operation), task.operation)
     return Score(total=sum(parts.values()) + bonus, nearly_done=bonus, **parts)
+
+
+def rank(board: Board, task: str) -> Rank | None:
+    """Where it stands among all that are ready; None where it is not."""
+    place = board.nodes[task].place
+    return (
+        None if place is None else _raised(place[1], _bonus(board.operations[place[0]], place[0]))
+    )
 
 
 def waits_for(board: Board, task: Task) -> list[Task]:

@@ -217,9 +217,12 @@ class Adding:
 
 
 def carried_out(  # noqa: C901 - one case for each
-    board: Board, command: TaskCommand, at: datetime, *, merge: bool
+    board: Board, command: TaskCommand, at: datetime, *, merge: bool, assign: bool = True
 ) -> Board:
-    """The board afterwards; what it refuses changes nothing."""
+    """The board afterwards; what it refuses changes nothing.
+
+    `assign`: whoever is retried is assigned, too.
+    """
     if refusal(board, command) is not None:
         return board
     if isinstance(command, AddTasks):
@@ -238,7 +241,7 @@ def carried_out(  # noqa: C901 - one case for each
             )
         case Retry(text=text):
             news = _seen(command) if command.remarks else text or task.news
-            again = {"retries": task.retries + 1, "news": news, "conflicts": 0}
+            again = {"retries": task.retries + 1, "news": news, "conflicts": 0, "assigned": assign}
             return _again(board, task, at, **again, reviews=_reviews(task, command, at))
         case Redo():
             reviews = _reviews(task, command, at)

@@ -115,6 +115,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start no more than so many from now on
     until: datetime | None = None  # start none after this
+    retries_first: bool = True  # whoever is retried is taken before all others; else by its score
 
     def agents_for(self, own: AgentName | None) -> tuple[AgentName, ...]:
         """Who may work on a task that names this one, in order of preference."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -11,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import board as boards
-from allstop.core import orders
+from allstop.core import orders, picking
 from allstop.core.allotting import limits_of_attempt
 from allstop.core.board import Board
-from allstop.core.commands import AddTasks, Equip, Resume, SetMode, TaskCommand
+from allstop.core.commands import AddTasks, Equip, Resume, Retry, SetMode, TaskCommand
 from allstop.core.events import (
     ChildClosed,
     ChildRested,
@@ -42,9 +41,6 @@ _STATUS = {
     Outcome.ABORTED: Status.PENDING,
     Outcome.CONFLICT: Status.WAITING,
 }
-LOOKED_AT = 200
-"""So many ready tasks are looked at for one whose agent is free, while others must wait."""
-
 _STRICTNESS = tuple(ReviewMode)
 
 
@@ -54,6 +50,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
     resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
+    retried: frozenset[str] = frozenset()  # tasks that people want to be tried again
     started: int = 0  # since it was last equipped
     errors: int = 0  # failed tasks in a row
     merged: int = 0
@@ -126,15 +123,16 @@ class BoardPilot:
 
 
 def _best(state: BoardState, now: datetime) -> Task | None:
-    """The best ready task, of those for which somebody is free who could do it."""
     spec, board = state.spec, state.board
-    only_assigned = spec.mode is Mode.SEMI or _has_enough(state, now)
     limited = limited_agents(state, now)
-    if not limited:
-        return boards.best(board, assigned=only_assigned)
-    ready = itertools.islice(boards.ready(board), LOOKED_AT)
-    free = (task for task in ready if not limited.issuperset(spec.agents_for(task.agent)))
-    return next((task for task in free if task.assigned or not only_assigned), None)
+
+    def is_free(task: Task) -> bool:
+        return not limited.issuperset(spec.agents_for(task.agent))
+
+    asked = is_free if limited else None
+    if spec.mode is Mode.SEMI or _has_enough(state, now):
+        return picking.best_chosen(board, state.retried, asked)
+    return picking.best(board, asked)
 
 
 def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
@@ -254,7 +252,8 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
         changed_at=at,
     )
     is_new = not task.onto  # and not one that did not fit
-    return replace(state, board=board, refs=refs, started=state.started + is_new)
+    started, retried = state.started + is_new, state.retried - {task.id}
+    return replace(state, board=board, refs=refs, started=started, retried=retried)
 
 
 # --- what children say ------------------------------------------------------------------------
@@ -387,8 +386,9 @@ def _told(state: BoardState, event: Commanded) -> BoardState:
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
             return replace(state, errors=0, resting=limited)
         case command if isinstance(command, TaskCommand):
-            merge = state.spec.merge
-            board = orders.carried_out(state.board, command, event.at, merge=merge)
-            return replace(state, board=board)
+            merge, assign = state.spec.merge, state.spec.retries_first
+            again = {command.task} if isinstance(command, Retry) and not assign else ()
+            board = orders.carried_out(state.board, command, event.at, merge=merge, assign=assign)
+            return replace(state, board=board, retried=state.retried.union(again))
         case _:
             return state
