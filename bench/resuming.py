@@ -1,0 +1,173 @@
+"""Q16: how soon a board goes on after its process was killed: 200 tasks, and long records.
+
+Prints figures; asserts nothing. The program is the real one, with the real journal, git and sandbox,
+and killed with SIGKILL while all its agents are at work. Measured is from its start until its first
+move is on record and until an agent is at work again, as its own output says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from allstop.app import board
+from allstop.core.commands import EditTask
+from allstop.core.events import Noted
+from allstop.core.ids import BOARD, MoveId
+from allstop.core.moves import Item
+from allstop.core.tasks import Changes, NewTask
+from allstop.ports import Entry
+from common import SMALL, house_in, repository, say_load, write_settings
+
+ALLSTOP = str(Path(sys.executable).with_name("allstop"))
+GOAL_MS = 1000
+SLOTS = 4
+MOVE = "▶ "
+TURN = "takes a turn"
+
+NEVER_DONE = "cat >/dev/null; echo at it; sleep 3600"
+
+
+# --- what there is to take up -----------------------------------------------------------------
+
+
+async def fill(folder: Path, tasks: int, edits: int) -> None:
+    """A board that was worked on for long."""
+    house = house_in(folder)
+    await board.bring_in(
+        house, [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, tasks + 1)]
+    )
+    changes = [
+        EditTask(task=f"T{n % tasks + 1}", changes=Changes(body=f"Said {n} times"))
+        for n in range(edits)
+    ]
+    await board.tell(house, lambda state: changes)
+    house.close()
+
+
+async def lengthen(folder: Path, notes: int) -> int:
+    """Attempts that were long under way; how many events there are in all."""
+    house = house_in(folder)
+    state = (await board.read(house)).state
+    items = (Item(kind="message", text="I look at the next file, and at its tests. " * 10),)
+    for task in state.refs.values():
+        run = state.board[task].attempts[-1].run
+        now = house.clock.now()
+        noted = [Entry(run, Noted(at=now, id=MoveId(2), items=items)) for _ in range(notes)]
+        await house.journal.append(*noted)
+    heads = await house.journal.heads()
+    count = sum([len(await house.journal.read(head.run)) for head in heads])
+    assert any(head.run == BOARD for head in heads), "the board has a record"
+    house.close()
+    return count
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_work(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`allstop run`, killed at the end."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
+    program = subprocess.Popen(
+        [ALLSTOP, "run", "--parallel", str(SLOTS)],
+        cwd=folder / "repository",
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield program
+    finally:
+        program.send_signal(signal.SIGKILL)
+        program.wait()
+
+
+def until(program: subprocess.Popen[str], words: str, times: int = 1) -> None:
+    """It has said so often."""
+    assert program.stdout is not None, "it is piped"
+    for line in program.stdout:
+        times -= words in line
+        if not times:
+            return
+    raise SystemExit(f"it ended before it said {words!r}")
+
+
+class Moment(NamedTuple):
+    wall_ms: float
+    cpu_ms: float  # of the program alone, without what it started
+
+
+def resumed(folder: Path) -> tuple[Moment, Moment]:
+    began = time.perf_counter()
+
+    def now() -> Moment:
+        cpu = float(Path(f"/proc/{program.pid}/schedstat").read_text().split()[0]) / 1e6
+        return Moment((time.perf_counter() - began) * 1000, cpu)
+
+    with at_work(folder) as program:
+        until(program, MOVE)
+        moved = now()
+        until(program, TURN)
+        at_it = now()
+        until(program, TURN, SLOTS - 1)
+    return moved, at_it
+
+
+def started_ms(folder: Path, rounds: int) -> float:
+    """The part of it that any command takes."""
+    took = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
+        subprocess.run([ALLSTOP, "--version"], env=environment, check=True, capture_output=True)
+        took.append((time.perf_counter() - began) * 1000)
+    return statistics.median(took)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tasks", type=int, default=200)
+    parser.add_argument("--edits", type=int, default=5000)
+    parser.add_argument("--notes", type=int, default=2000)
+    given = parser.parse_args()
+    say_load()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        repository(folder / "repository", SMALL)
+        write_settings(folder / "home", NEVER_DONE)
+        anyio.run(fill, folder, given.tasks, given.edits)
+        with at_work(folder) as program:
+            until(program, TURN, SLOTS)
+        events = anyio.run(lengthen, folder, given.notes)
+        found = [resumed(folder) for _ in range(given.rounds)]
+        floor = started_ms(folder, given.rounds)
+    print(f"Q16 killed with {SLOTS} agents at work, {given.tasks} tasks, {events:,} events:")
+    for what, moments in zip(
+        ("its first move", "an agent at work"), zip(*found, strict=True), strict=True
+    ):
+        wall = [moment.wall_ms for moment in moments]
+        cpu = statistics.median(moment.cpu_ms for moment in moments)
+        print(
+            f"    {what:<16} after {statistics.median(wall):4.0f} ms, at worst {max(wall):4.0f} ms"
+            f" (goal {GOAL_MS}); {cpu:.0f} ms CPU"
+        )
+    print(f"    `allstop --version` alone takes {floor:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
