@@ -81,6 +81,10 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
         "continue", "review", "stop", "continue", "review", "stop"
     ]  # fmt: skip
     assert receipts[0]["summary"]["status"] == "completed"
+    assert receipts[0]["edition"] == 2
+    log = [json.loads(line) for line in person.allstop("log", "auto1", "--json").splitlines()]
+    made = [event["decided"]["decision"] for event in log if "decided" in event]
+    assert made == [each["decision"] for each in receipts]
     assert "decisions come out the same" in person.allstop("replay", "auto1")
     policy = tmp_path / "policy.toml"
     policy.write_text('[auto]\nreview = "never"\n')

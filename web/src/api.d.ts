@@ -1594,6 +1594,8 @@ export interface components {
             summary: components["schemas"]["TurnSummary"];
             history: components["schemas"]["History"];
             decision: components["schemas"]["Decision"];
+            /** @default 1 */
+            edition: number;
         };
         /**
          * TurnSummary

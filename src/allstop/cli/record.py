@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.looking import Recorded
     from allstop.core.helm import Helm
+    from allstop.core.receipts import Difference, Redecided
     from allstop.ports import Record
 
 
@@ -215,23 +216,35 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     if policy_file is not None:
         return _backtest(context, run_id, policy_file, as_json=as_json)
     from allstop.app.looking import record_of
-    from allstop.core.receipts import differences
+    from allstop.core.receipts import decisions, differences, redecided
     from allstop.core.receipts import receipts as all_receipts
-    from allstop.core.views import describe
 
     with context.house() as house:
         recorded = look(lambda: record_of(house, run_id))
-    decided = len(all_receipts(recorded.pilot, recorded.events))
-    found = differences(recorded.pilot, recorded.events)
+    pilot, events = recorded.pilot, recorded.events
+    decided = len(all_receipts(pilot, events)) + decisions(events)
+    found: list[Difference | Redecided] = [*differences(pilot, events), *redecided(pilot, events)]
+    found.sort(key=lambda each: each.seq)
     if as_json:
         print_json({"run": run_id, "decisions": decided, "differences": found})
     else:
         for difference in found:
-            click.echo(f"#{difference.seq}  recorded: {describe(difference.recorded)}")
-            click.echo(f"      again:    {describe(difference.again)}")
+            click.echo("\n      again:    ".join(_compared(difference)))
         same = decided - len(found)
         click.echo(f"{same} of {decided} decisions come out the same.")
     return 1 if found else 0
+
+
+def _compared(difference: Difference | Redecided) -> tuple[str, str]:
+    """As recorded, and as it comes out."""
+    from allstop.core.auto_views import again, decided
+    from allstop.core.receipts import Difference
+    from allstop.core.views import describe
+
+    front = f"#{difference.seq:<4} recorded: "
+    if isinstance(difference, Difference):
+        return front + describe(difference.recorded), describe(difference.again)
+    return front + decided(difference.recorded.decision), again(difference)
 
 
 def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool) -> int:

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from allstop.core.approvals import Ask
+from allstop.core.decisions import Action as Action
+from allstop.core.decisions import Decision as Decision
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
@@ -67,13 +69,6 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     guards_files: bool = False  # a person looks when the work changes what steers others
 
 
-class Action(StrEnum):
-    CONTINUE = "continue"
-    PAUSE = "pause"
-    STOP = "stop"
-    REVIEW = "review"
-
-
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What a decision is made from."""
 
@@ -109,17 +104,6 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
         work = f"{self.change.tree or self.change.head} {self.change.files}" if self.change else ""
         text = f"{self.plan}\0{work}" if self.plan or work else self.text
         return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
-
-
-class Decision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    turn: int
-    action: Action
-    reason: str
-    confidence: float = 1.0
-    next_input: str = ""
-    by: str = "rules"  # or the agent whose model decided
-    overridden: Action | None = None  # what was decided before a stop condition won
-    condition: str = ""  # the stop condition that was hit
 
 
 class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -21,11 +21,12 @@ from allstop.core.auto import (
 from allstop.core.auto_rules import GATE, by_rules, gated, overridden
 from allstop.core.auto_stops import Stop, StopOf, stop_of
 from allstop.core.brakes import Grip
-from allstop.core.events import Closed, Event, Opened
+from allstop.core.events import Closed, Event, MoveEnded, Opened
 from allstop.core.guidance import Stage, Step
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Outcome
 from allstop.core.plain import one_line
+from allstop.core.receipts import Redecided
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import Line, lines
 
@@ -40,6 +41,7 @@ class DecisionReceipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults
     summary: TurnSummary
     history: History
     decision: Decision
+    edition: int = 1  # of the rules
 
 
 class Backtest(Struct, frozen=True, gc=False, kw_only=True):
@@ -157,18 +159,25 @@ class Story:
             self.state = runs.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
-        return [*lines(event), *_news(before.pilot if before else None, self.state.pilot, event.at)]
+        return [*lines(event), *_news(before.pilot if before else None, self.state.pilot, event)]
 
 
-def _news(before: AutoState | None, after: AutoState, at: datetime) -> list[Line]:
-    """Neither is an event: both follow from the record."""
+def _news(before: AutoState | None, after: AutoState, event: Event) -> list[Line]:
+    """Neither is an event of its own: both follow from the record."""
     guided = after.guide.steps if after.guide else ()
     known = before.guide.steps if before and before.guide else ()
     steps = [step for step in guided if step not in known] if guided is not known else []
-    told = [Line(at, "◇", guided_by(step)) for step in steps]
+    told = [Line(event.at, "◇", guided_by(step)) for step in steps]
     if after.decision and (before is None or after.decisions is not before.decisions):
-        told.append(Line(at, "◆", decided(after.decision)))
+        told.append(Line(event.at, "◆", decided(_as_recorded(event, after.decision))))
     return told
+
+
+def _as_recorded(event: Event, derived: Decision) -> Decision:
+    """What was written wins: whoever reads wants to know what was decided then."""
+    if isinstance(event, MoveEnded) and event.decided is not None:
+        return event.decided.decision
+    return derived
 
 
 def guided_by(step: Step) -> str:
@@ -201,12 +210,14 @@ def _receipts(
         is_new = auto.decisions is not before.pilot.decisions
         if auto.decision is None or auto.summary is None or not (is_new or stop):
             continue
+        decision = _as_recorded(event, auto.decision)
         yield DecisionReceipt(
             seq=seq,
             at=event.at,
             summary=auto.summary,
             history=auto.history,
-            decision=overridden(auto.decision, stop.action, stop.why) if stop else auto.decision,
+            decision=overridden(decision, stop.action, stop.why) if stop else decision,
+            edition=auto.spec.edition,
         )
 
 
@@ -244,6 +255,15 @@ def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
     if made.by == GATE:
         return replace(made, action=Action.CONTINUE, overridden=None, condition="")
     return by_rules(spec, receipt.history, receipt.summary)
+
+
+def again(other: Redecided) -> str:
+    """What comes out in place of a decision on record, in one line."""
+    if other.again is None:
+        return f"turn {other.recorded.decision.turn}: nothing is decided there"
+    if other.again.decision != other.recorded.decision:
+        return decided(other.again.decision)
+    return "the same, but made from something else"
 
 
 def decided(decision: Decision) -> str:

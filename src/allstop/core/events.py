@@ -8,6 +8,7 @@ from msgspec import Struct
 from allstop.core.approvals import Ask, Rule
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Command
+from allstop.core.decisions import Decided
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import Item, Outcome, Result, Work
 
@@ -62,6 +63,7 @@ class MoveEnded(_Event, frozen=True, tag="move_ended"):
     id: MoveId
     result: Result
     held_s: float = 0.0  # of its time, how long it was frozen or waited for a person
+    decided: Decided | None = None  # upon it, where the run's pilot decides after turns
 
 
 class Commanded(_Event, frozen=True, tag="commanded"):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from allstop.core import brakes, run
 from allstop.core.brakes import Tally
+from allstop.core.decisions import Decided
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
@@ -25,7 +26,7 @@ from allstop.core.moves import (
     Work,
     on_record,
 )
-from allstop.core.run import Pilot, RunState
+from allstop.core.run import Deciding, Pilot, RunState
 
 S = TypeVar("S")
 
@@ -74,6 +75,36 @@ def differences(pilot: Pilot[S], events: Sequence[Event]) -> list[Difference]:
         for r in receipts(pilot, events)
         if r.again is not None
     ]
+
+
+class Redecided(Struct, frozen=True, gc=False, kw_only=True):
+    """A decision on record that is another now, or is made from something else."""
+
+    seq: int
+    recorded: Decided
+    again: Decided | None
+
+
+def redecided(pilot: Pilot[S], events: Sequence[Event]) -> list[Redecided]:
+    """Where a decision that was written down does not follow from the record before it."""
+    opened = events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    if not isinstance(pilot, Deciding):
+        return []
+    state = run.begin(pilot, opened)
+    found = []
+    for seq, event in enumerate(events[1:], start=2):
+        before, state = state.pilot, run.evolve(pilot, state, event)
+        if isinstance(event, MoveEnded) and event.decided is not None:
+            again = pilot.decided(before, state.pilot)
+            if again != event.decided:
+                found.append(Redecided(seq=seq, recorded=event.decided, again=again))
+    return found
+
+
+def decisions(events: Sequence[Event]) -> int:
+    """How many were written down besides the moves that they led to."""
+    return sum(isinstance(event, MoveEnded) and event.decided is not None for event in events)
 
 
 def _receipt(

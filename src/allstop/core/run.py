@@ -13,6 +13,7 @@ from allstop.core import brakes
 from allstop.core.approvals import Answer, Ask, Leave
 from allstop.core.brakes import HARD, AtLimit, Limits, Tally, Verdict
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
+from allstop.core.decisions import Decided
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -49,6 +50,7 @@ from allstop.core.moves import (
 )
 
 S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
 
 AT_EASE = Helm()
 UNUSED = Usage()
@@ -96,6 +98,15 @@ class Gathering(Protocol[S]):
 
     def evolve_all(self, state: S, events: Sequence[Event]) -> S:
         """What `evolve` comes to, event by event."""
+        ...
+
+
+@runtime_checkable
+class Deciding(Protocol[S_contra]):
+    """A pilot whose decisions are written down with what they were made upon."""
+
+    def decided(self, before: S_contra, after: S_contra) -> Decided | None:
+        """What was decided between these two states, if anything was."""
         ...
 
 

@@ -233,7 +233,7 @@ class Drive(Generic[S]):
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         if self._notes:
             page = page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
-        return page.also(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
+        return page.ended(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
 
     async def _write(self, step: Step[S], place: int | None = None) -> None:
         if not step.entries:

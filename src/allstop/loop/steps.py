@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
@@ -42,7 +43,7 @@ from allstop.core.moves import (
     is_turn,
     on_record,
 )
-from allstop.core.run import OpenMove, Pilot, RunState
+from allstop.core.run import Deciding, OpenMove, Pilot, RunState
 from allstop.ports import Entry
 
 S = TypeVar("S")
@@ -97,6 +98,17 @@ class Page(Struct, Generic[S], frozen=True, gc=False):
         state = runs.evolve(self.pilot, self.state, event)
         entries = (*self.entries, Entry(self.run, event))
         return Page(self.run, self.pilot, state, entries, self.now, self.stops)
+
+    def ended(self, event: MoveEnded) -> Page[S]:
+        """With what is decided upon it, which the fold itself does not need."""
+        page = self.also(event)
+        if not isinstance(self.pilot, Deciding):
+            return page
+        decided = self.pilot.decided(self.state.pilot, page.state.pilot)
+        if decided is None:
+            return page
+        entry = Entry(self.run, replace(event, decided=decided))
+        return replace(page, entries=(*self.entries, entry))
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
         return Step((*self.entries, *others), len(self.entries), self.state, then)

@@ -21,9 +21,11 @@ from allstop.core.auto import (
     TurnSummary,
     read_decision,
 )
+from allstop.core.auto_record import written
 from allstop.core.auto_rules import after_gate, by_rules, gated, may_wait
 from allstop.core.auto_safety import is_unsafe, let_go_on, looked_at
 from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
+from allstop.core.decisions import Decided
 from allstop.core.events import (
     ChildClosed,
     Commanded,
@@ -83,6 +85,9 @@ class AutoPilot:
                 return turns.told(state, state.doing, event)
             case _:
                 return state
+
+    def decided(self, before: AutoState, after: AutoState) -> Decided | None:
+        return None if after.decisions is before.decisions else written(after)
 
     def unheard(self, state: AutoState) -> tuple[str, ...]:
         if state.doing is None or state.doing.is_aside:

@@ -6,6 +6,7 @@ from allstop.app.diffing import diff_in
 from allstop.app.remarking import reviews_in
 from allstop.core import receipts
 from allstop.core.auto import AutoState
+from allstop.core.auto_views import again, decided
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import RunId
 from allstop.core.views import describe, view
@@ -36,14 +37,19 @@ async def replay(desk: Desk, given: asked.OneRun) -> shapes.Replayed:
     followed = await desk.watcher.run(name)
     events = [record.event for record in await desk.house.journal.read(name)]
     made = receipts.receipts(followed.pilot, events)
+    moves = [
+        shapes.Redecided(seq=each.seq, recorded=describe(each.move), again=describe(each.again))
+        for each in made
+        if each.again is not None
+    ]
+    decisions = [
+        shapes.Redecided(seq=d.seq, recorded=decided(d.recorded.decision), again=again(d))
+        for d in receipts.redecided(followed.pilot, events)
+    ]
     return shapes.Replayed(
         run=name,
-        decisions=len(made),
-        differences=[
-            shapes.Redecided(seq=each.seq, recorded=describe(each.move), again=describe(each.again))
-            for each in made
-            if each.again is not None
-        ],
+        decisions=len(made) + receipts.decisions(events),
+        differences=sorted([*moves, *decisions], key=lambda each: each.seq),
     )
 
 
