@@ -361,3 +361,52 @@ def test_f3_who_has_set_so_is_not_called_to_look(coder):
     person.allstop("auto", "Write a parser")
 
     assert (person.repository / "AGENTS.md").exists()
+
+
+LOOKS = """
+[[turn]]
+steps = [{ write = "CLAUDE.md", text = "x" }]
+[[turn]]
+steps = [{ signal = "PENDING: left or right?" }]
+[[turn]]
+steps = [{ write = "parser.txt", text = "y" }, { signal = "COMPLETE" }]
+"""
+
+
+def test_f4_whoever_sits_there_goes_on_after_a_pause(coder):
+    """F4, F10: it says how; Enter lets it go on, words are told to the agent."""
+    person = coder(LOOKS, SETTINGS + 'review = "never"\n')
+
+    said, code = person.at_terminal(
+        "auto",
+        "Write a parser",
+        keys=[("Enter goes on", "\n"), ("it asks: left or right?\r\n", "Left.\n")],
+    )
+
+    assert code == 0, said
+    assert "auto1: unsafe: the work changes CLAUDE.md, which steers agents" in said
+    assert "`allstop diff auto1` elsewhere shows it. Enter goes on, or type" in said
+    assert "user: resume" in said
+    assert "user: Left." in said
+
+
+def test_k3_ctrl_c_leaves_a_thread_that_waits_at_the_terminal(coder):
+    """K3: nobody is kept there by what only a person could go on with."""
+    person = coder(STUCK)
+
+    said, code = person.at_terminal("auto", "Write it", keys=[("Ctrl-C leaves", "\x03")])
+
+    assert code == 130, said
+    assert "auto1: paused. Go on: allstop resume auto1" in said
+    assert person.runs() == {"auto1": "paused"}
+
+
+def test_f10_resume_tells_only_what_is_new(coder):
+    person = coder(STUCK)
+    person.allstop("auto", "Write a parser", code=3)
+
+    said = person.allstop("resume", "auto1", code=3)
+
+    assert said.startswith("auto1: Write a parser. What came before: allstop log auto1\n")
+    assert "turn 3" not in said
+    assert "turn 6: pause" in said

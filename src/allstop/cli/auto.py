@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from allstop.app.work import Workshop
     from allstop.core.approvals import Ask
     from allstop.core.auto import AutoState
+    from allstop.core.moves import Wait
     from allstop.core.run import RunState
     from allstop.ports import Record
 
@@ -70,9 +71,12 @@ async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
 
 
 async def drive(
-    house: House, name: Any, agents: tuple[Any, ...], begin: Any, *, as_json: bool
+    house: House, name: Any, agents: tuple[Any, ...], begin: Any, *, as_json: bool, known: int = 0
 ) -> int:
-    """Drive a run of Full Auto here, until it is over or only a person could go on."""
+    """Drive a run of Full Auto here, until it is over or only a person could go on.
+
+    The first `known` events have been told before.
+    """
     import anyio
 
     from allstop.app import equipping
@@ -81,7 +85,7 @@ async def drive(
     for note in equipping.notes(house):
         click.echo(f"note: {note}", err=True)
     async with workshop(house, agents) as shop:
-        sitting = _Sitting(shop, name, as_json=as_json)
+        sitting = _Sitting(shop, name, as_json=as_json, known=known)
         async with anyio.create_task_group() as group:
             group.start_soon(sitting.show)
             group.start_soon(sitting.heed_signals)
@@ -94,7 +98,7 @@ async def drive(
 
 
 class _Sitting:
-    def __init__(self, shop: Workshop, name: Any, *, as_json: bool) -> None:
+    def __init__(self, shop: Workshop, name: Any, *, as_json: bool, known: int) -> None:
         import anyio
 
         from allstop.app.autos import PILOT
@@ -106,9 +110,11 @@ class _Sitting:
         self._engine = shop.engine
         self._as_json = as_json
         self._seq = 0
+        self._known = known
         self._story = Story(PILOT)
         self._stirred = anyio.Event()
         self._told: set[str] = set()
+        self._offered_at: int | None = None  # after so many moves
 
     async def show(self) -> None:
         from allstop.app.following import follow
@@ -131,6 +137,8 @@ class _Sitting:
             told = self._story.take(record.event)
             if self._as_json:
                 print_records([record], as_json=True)
+                continue
+            if record.seq <= self._known:
                 continue
             for line in told:
                 click.echo(as_text(line))
@@ -157,6 +165,8 @@ class _Sitting:
             state = self._engine.state(self._run)
             if state is None or self._is_held(state) or not sys.stdin.isatty():
                 return
+            await self.catch_up()
+            self._offer(state)
             await self._stirred.wait()
 
     def _is_held(self, state: RunState[AutoState]) -> bool:
@@ -164,6 +174,35 @@ class _Sitting:
         from allstop.core.helm import Hold
 
         return state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
+
+    def _offer(self, state: RunState[AutoState]) -> None:
+        """Whoever sits here can go on here: say how, once for each time that it waits."""
+        waits = self._waits(state)
+        if self._as_json or waits is None or self._offered_at == state.moves:
+            return
+        self._offered_at = state.moves
+        here = "Enter goes on, or type what to tell it; Ctrl-C leaves"
+        if waits.at_limit:
+            here = f"`{self._more(state)}` elsewhere goes on; Ctrl-C leaves"
+        elif self._is_to_look(state):
+            here = f"`allstop diff {self._run}` elsewhere shows it. {here}"
+        click.echo(f"{self._run}: {waits.reason}\n          {here}")
+
+    def _waits(self, state: RunState[AutoState]) -> Wait | None:
+        from allstop.core.moves import Wait
+        from allstop.core.run import outlook
+
+        move = outlook(self._story.pilot, state, self._house.clock.now(), self._engine.helm)
+        return move if isinstance(move, Wait) else None
+
+    def _more(self, state: RunState[AutoState]) -> str:
+        return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
+
+    def _is_to_look(self, state: RunState[AutoState]) -> bool:
+        from allstop.core.auto_safety import is_unsafe
+
+        change = state.pilot.change
+        return is_unsafe(state.pilot.decision) and change is not None and bool(change.guarded)
 
     async def heed_signals(self) -> None:
         from allstop.cli.heeding import heed_signals
@@ -196,7 +235,7 @@ class _Sitting:
 
     async def _heed_words(self, words: str) -> None:
         from allstop.app.speaking import typed_reply
-        from allstop.core.commands import Say, is_allstop
+        from allstop.core.commands import Resume, Say, is_allstop
 
         ask = next(iter(self._state.asks.values()), None) if self._state else None
         reply = typed_reply(ask, words) if ask else None
@@ -206,6 +245,8 @@ class _Sitting:
             await self._engine.command(self._run, reply)
         elif words:
             await self._engine.command(self._run, Say(text=words))
+        elif self._state and self._state.pilot.paused:
+            await self._engine.command(self._run, Resume())
 
     async def goodbye(self) -> int:
         from allstop.core.moves import Outcome
@@ -226,25 +267,20 @@ class _Sitting:
 
     def _left_open(self, state: RunState[AutoState]) -> int:
         """Say why it goes no further, and what helps."""
-        from allstop.core.auto_safety import is_unsafe
         from allstop.core.helm import Hold
-        from allstop.core.moves import Wait
-        from allstop.core.run import outlook
 
-        name, now, held = self._run, self._house.clock.now(), self._is_held(state)
-        move = outlook(self._story.pilot, state, now, self._engine.helm)
-        why = move.reason if isinstance(move, Wait) else "it waits"
-        code = LIMIT if isinstance(move, Wait) and move.at_limit else WAITS
+        name, waits, held = self._run, self._waits(state), self._is_held(state)
+        why = waits.reason if waits else "it waits"
+        code = LIMIT if waits and waits.at_limit else WAITS
         helps = f"allstop resume {name}"
-        if is_unsafe(state.pilot.decision) and (change := state.pilot.change) and change.guarded:
+        if self._is_to_look(state):
             helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:
-            more = "allstop today" if state.short_until else f"allstop limit {name} --times 2"
-            helps = f"{more}, then {helps}"
+            helps = f"{self._more(state)}, then {helps}"
         if self._engine.helm.hold is not Hold.NONE:
             helps = f"allstop resume, then {helps}"
         if not self._as_json:
-            click.echo(f"{name}: {'stopped' if held else why}. Go on: {helps}")
+            click.echo(f"{name}: {why}. Go on: {helps}")
         return STOPPED if held else code
 
 

@@ -262,4 +262,8 @@ async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> in
 
     spec = msgspec.convert(recorded.opened.spec, AutoSpec)
     run_id, agents = recorded.run, agents_of(spec)
-    return await drive(house, run_id, agents, lambda engine: engine.take(run_id), as_json=as_json)
+    if not as_json:
+        title = one_line(recorded.opened.title)
+        click.echo(f"{run_id}: {title}. What came before: allstop log {run_id}")
+    take, known = (lambda engine: engine.take(run_id)), len(recorded.events)
+    return await drive(house, run_id, agents, take, as_json=as_json, known=known)
