@@ -1,7 +1,15 @@
 """F10: what the page shows of a thread besides its log."""
 
 from allstop.core.auto import Action
-from allstop.core.auto_views import decided, decisions, guards, run_plan, stop_condition
+from allstop.core.auto_views import (
+    Story,
+    decided,
+    decisions,
+    guards,
+    known,
+    run_plan,
+    stop_condition,
+)
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Allstop, Pause, Raise
 from allstop.core.helm import Helm, Hold
@@ -99,3 +107,35 @@ def test_f4_the_stop_condition_in_force_is_the_one_that_wins():
     assert stop_condition(auto.run, Helm(), auto.now) == "the user: stopped"
     stopped = Helm(hold=Hold.STOPPED, by="somebody")
     assert stop_condition(auto.run, stopped, auto.now) == "everything is stopped, by somebody"
+
+
+def told(auto):
+    story = Story(auto.pilot)
+    return [line.text for event in auto.events for line in story.take(event) if line.mark == "◆"]
+
+
+def test_f7_the_log_says_what_won_over_a_decision():
+    """F7: where nothing more happens, the last line must not be that it goes on."""
+    auto = Auto()
+    auto.say(Raise(limits=Limits(turns=2, at_limit=AtLimit.PAUSE)))
+    auto.turn("one")
+    auto.turn("two")
+    assert "turn 2: pause (was continue)" in told(auto)[-1]
+    assert "overridden by hard stop: budget: turns: 2 of 2" in told(auto)[-1]
+
+    auto.say(Raise(limits=Limits(turns=9)))
+    auto.turn("three")
+    auto.say(Pause())
+
+    assert "turn 3: pause (was continue)" in told(auto)[-1]
+    assert "overridden by hard stop: user: pause" in told(auto)[-1]
+
+
+def test_f7_a_receipt_says_what_was_known_in_a_line():
+    auto = Auto(name="a", target="main")
+    auto.turn(items=[("denied", "sudo ls (never)"), ("compaction", "")])
+    (receipt,) = decisions(auto.pilot, auto.events)
+
+    assert (
+        known(receipt) == "completed · 1 file changed · 100 tokens · denied 1 time · 1 compaction"
+    )

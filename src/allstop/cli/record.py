@@ -176,7 +176,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
 def _print_decisions(recorded: Recorded, helm: Helm, now: datetime, *, as_json: bool) -> None:
     """Of Full Auto: each decision, and what it was made from."""
     from allstop.core import run as runs
-    from allstop.core.auto_views import decided, decisions, run_plan, stop_condition
+    from allstop.core.auto_views import decided, decisions, known, run_plan, stop_condition
 
     if not as_json:
         state = runs.fold(recorded.pilot, recorded.events)
@@ -188,16 +188,10 @@ def _print_decisions(recorded: Recorded, helm: Helm, now: datetime, *, as_json: 
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
             continue
-        summary = receipt.summary
-        change = f"{summary.change.files} files changed" if summary.change else "no files"
-        error = f" · {one_line(summary.error)}" if summary.error else ""
         click.echo(
             f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {decided(receipt.decision)}"
         )
-        click.echo(
-            f"      known: {summary.status}{error} · {change} · {summary.usage.tokens:,} tokens"
-            f" · {len(receipt.history.compactions)} compactions"
-        )
+        click.echo(f"      known: {known(receipt)}")
 
 
 @click.command()

@@ -25,7 +25,7 @@ from allstop.core.events import Closed, Event, MoveEnded, Opened
 from allstop.core.guidance import Stage, Step
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Outcome
-from allstop.core.plain import one_line
+from allstop.core.plain import counted, one_line
 from allstop.core.receipts import Redecided
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import Line, lines
@@ -159,18 +159,35 @@ class Story:
             self.state = runs.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
-        return [*lines(event), *_news(before.pilot if before else None, self.state.pilot, event)]
+        told = lines(event)
+        steps = _new_steps(before.pilot if before else None, self.state.pilot)
+        told += [Line(event.at, "◇", guided_by(step)) for step in steps]
+        if decision := _settled(self.pilot, before, self.state, event, stop_of):
+            told.append(Line(event.at, "◆", decided(decision)))
+        return told
 
 
-def _news(before: AutoState | None, after: AutoState, event: Event) -> list[Line]:
-    """Neither is an event of its own: both follow from the record."""
+def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:
     guided = after.guide.steps if after.guide else ()
     known = before.guide.steps if before and before.guide else ()
-    steps = [step for step in guided if step not in known] if guided is not known else []
-    told = [Line(event.at, "◇", guided_by(step)) for step in steps]
-    if after.decision and (before is None or after.decisions is not before.decisions):
-        told.append(Line(event.at, "◆", decided(_as_recorded(event, after.decision))))
-    return told
+    return [step for step in guided if step not in known] if guided is not known else []
+
+
+def _settled(
+    pilot: Pilot[AutoState],
+    before: RunState[AutoState] | None,
+    after: RunState[AutoState],
+    event: Event,
+    stopped: StopOf,
+) -> Decision | None:
+    """What an event leads to: a new decision, or one that something else wins over."""
+    auto = after.pilot
+    is_new = before is None or auto.decisions is not before.pilot.decisions
+    stop = stopped(pilot, before, after, event) if before else None
+    if auto.decision is None or not (is_new or stop):
+        return None
+    decision = _as_recorded(event, auto.decision)
+    return overridden(decision, stop.action, stop.why) if stop else decision
 
 
 def _as_recorded(event: Event, derived: Decision) -> Decision:
@@ -206,17 +223,15 @@ def _receipts(
     for seq, event in enumerate(events[1:], start=2):
         before, state = state, runs.evolve(pilot, state, event)
         auto = state.pilot
-        stop = stopped(pilot, before, state, event)
-        is_new = auto.decisions is not before.pilot.decisions
-        if auto.decision is None or auto.summary is None or not (is_new or stop):
+        decision = _settled(pilot, before, state, event, stopped)
+        if decision is None or auto.summary is None:
             continue
-        decision = _as_recorded(event, auto.decision)
         yield DecisionReceipt(
             seq=seq,
             at=event.at,
             summary=auto.summary,
             history=auto.history,
-            decision=overridden(decision, stop.action, stop.why) if stop else decision,
+            decision=decision,
             edition=auto.spec.edition,
         )
 
@@ -255,6 +270,24 @@ def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
     if made.by == GATE:
         return replace(made, action=Action.CONTINUE, overridden=None, condition="")
     return by_rules(spec, receipt.history, receipt.summary)
+
+
+def known(receipt: DecisionReceipt) -> str:
+    """What a decision was made from, in one line."""
+    summary, history = receipt.summary, receipt.history
+    change = summary.change
+    facts = [
+        f"{summary.status}, a review" if summary.was_review else summary.status,
+        one_line(summary.error),
+        f"{counted(change.files, 'file')} changed" if change else "no files",
+        counted(summary.usage.tokens, "token"),
+        f"denied {counted(len(summary.denied), 'time')}" if summary.denied else "",
+        f"not answered: {one_line('; '.join((*summary.unanswered, *summary.pending)))}"
+        if summary.unanswered or summary.pending
+        else "",
+        counted(len(history.compactions), "compaction") if history.compactions else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
 
 
 def again(other: Redecided) -> str:
