@@ -151,6 +151,9 @@ def _next(house: House, found: Status) -> str:
     board = found.board
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
+    threads = [run for run in found.runs if run.kind == "auto"]
+    if thread := next((run for run in threads if run.needs_you and not run.driven), None):
+        return f"Next: `allstop log {thread.id}`, then `allstop resume {thread.id}`."
     if board and board.phase in ("running", "pausing"):
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
     if board and board.counts.get("active"):

@@ -146,7 +146,9 @@ def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
     assert "soft stop: no progress" in said
     assert "Go on: allstop resume auto1" in said
     assert "no progress" in person.allstop("status")
+    assert "Next: `allstop log auto1`, then `allstop resume auto1`." in person.allstop("status")
     person.allstop("tell", "auto1", "Begin now.")
+    assert "nobody drives it; `allstop resume auto1` goes on" in person.allstop("status")
     person.allstop("resume", "auto1", code=3)
     log = person.allstop("log", "auto1")
     assert "user: Begin now." in log

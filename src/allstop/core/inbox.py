@@ -19,6 +19,7 @@ from allstop.core.moves import OVERGROWN, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import STALLED, Status, Task
+from allstop.core.views import goes_on
 
 TEXT_CHARS = 2000
 
@@ -95,10 +96,7 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
 
 
 def _goes_on(sight: Sight) -> str:
-    root, opened = root_of(sight.run), sight.state.opened
-    if opened.kind == "room":
-        return f"allstop room --resume --thread {opened.spec['thread']}"
-    return "allstop run" if root == BOARD else f"allstop resume {root}"
+    return goes_on(sight.run, sight.state.opened)
 
 
 def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:

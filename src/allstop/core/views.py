@@ -44,7 +44,7 @@ from allstop.core.events import (
     Waited,
 )
 from allstop.core.helm import Helm, Hold
-from allstop.core.ids import BOARD, RunId
+from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.moves import (
     Change,
     CheckResult,
@@ -112,7 +112,9 @@ def view(
     driven: bool,
     queued: str = "",  # what whoever drives it says of its place in the line, where that is known
 ) -> RunView:
-    status, reason, needs_you = _standing(pilot, state, helm, now, driven=driven, queued=queued)
+    status, reason, needs_you = _standing(
+        run, pilot, state, helm, now, driven=driven, queued=queued
+    )
     return RunView(
         id=run,
         kind=state.opened.kind,
@@ -136,6 +138,7 @@ def warning_of(state: RunState[Any]) -> str:
 
 
 def _standing(
+    run: RunId,
     pilot: Pilot[Any],
     state: RunState[Any],
     helm: Helm,
@@ -166,7 +169,7 @@ def _standing(
         status = "idle" if move.idle else "waiting"
         return status, _with_time(move.reason, move.until, now), move.for_person
     if not driven:
-        return "interrupted", f"nobody drives it; `{_goes_on(state.opened)}` goes on", True
+        return "interrupted", f"nobody drives it; `{goes_on(run, state.opened)}` goes on", True
     coming = f"next: {describe(move)}"  # it is not under way: it may have to wait for a slot
     if pilot.needs_slots and isinstance(move, TakeTurn):
         return "queued", queued or coming, False
@@ -181,10 +184,12 @@ def _with_time(reason: str, until: datetime | None, now: datetime) -> str:
     return f"{reason}, until {day}{until:%H:%M} UTC"
 
 
-def _goes_on(opened: Opened) -> str:
+def goes_on(run: RunId, opened: Opened) -> str:
+    """The command that takes up what nobody drives."""
     if opened.kind == "room":
         return f"allstop room --resume --thread {opened.spec['thread']}"
-    return "allstop run" if opened.parent == BOARD else "allstop resume"
+    root = root_of(run)
+    return "allstop run" if root == BOARD else f"allstop resume {root}"
 
 
 def _stricter(one: Hold, other: Hold) -> Hold:
