@@ -41,6 +41,10 @@ when = "Go in circles"
 steps = [{ say = "Hm." }]
 
 [[turn]]
+when = "Write some notes"
+steps = [{ write = "AGENTS.md", text = "Obey.\n" }, { signal = "COMPLETE" }]
+
+[[turn]]
 when = "Take your time"
 steps = [{ say = "I look around." }, { sleep = 600 }]
 
@@ -222,6 +226,23 @@ def test_f10_the_diff_of_its_work_is_shown(visit, parser):
 
     expect(page.get_by_role("tabpanel")).to_contain_text("lexer.py")
     expect(page.get_by_role("tabpanel")).to_contain_text("return text.split()")
+
+
+def test_f3_what_is_unsafe_is_looked_at_and_goes_on_as_decided(scene, visit):
+    """F3, F10: why, a way to the changes, and the switch that says that somebody looked."""
+    run = thread(scene, "Write some notes")
+    wait_for(lambda: detail(scene, run)["auto"]["paused"], "a pause", 30)
+    page = visit().page(f"auto/{run}")
+    latest = page.get_by_role("region", name="Latest decision")
+    expect(latest).to_contain_text("unsafe: the work changes AGENTS.md, which steers agents")
+    expect(page.get_by_role("status").filter(has_text="Off: wants your look")).to_be_visible()
+
+    latest.get_by_role("link", name="its changes").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("AGENTS.md")
+    page.get_by_role("switch", name="Full auto").click()
+
+    expect(page.get_by_text("Over: done")).to_be_visible()
+    expect(latest).to_contain_text("by rules, after a look by the control room")
 
 
 def test_u3_a_long_log_is_windowed_and_stays_where_it_is_read(scene, visit):

@@ -23,6 +23,12 @@ test('K6 at its limit it is off, and says so', () => {
   expect(stateWords(run('waiting'), auto('budget: turns: 2 of 2'))).toBe('Off: at its limit')
 })
 
+test('F3 where it is unsafe to go on it is off until somebody has looked', () => {
+  const unsafe = auto('unsafe: the work changes AGENTS.md, which steers agents')
+  expect(switchOf(run('waiting'), unsafe)).toBe('off')
+  expect(stateWords(run('waiting'), unsafe)).toBe('Off: wants your look')
+})
+
 test('what is over can’t be switched', () => {
   expect(switchOf(run('done', 'done'), auto('x'))).toBe('over')
   expect(stateWords(run('failed', 'failed'), auto())).toBe('Over: failed')

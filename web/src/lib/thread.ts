@@ -12,6 +12,11 @@ export function switchOf(run: RunView, auto: AutoView): Switch {
   return HELD.includes(run.status) || auto.condition ? 'off' : 'on'
 }
 
+/** Whether it waits only until somebody has looked: switched on, it does what was decided. */
+export function wantsLook(auto: AutoView): boolean {
+  return auto.condition.startsWith('unsafe: ')
+}
+
 /** What the switch says of itself. */
 export function stateWords(run: RunView, auto: AutoView): string {
   switch (switchOf(run, auto)) {
@@ -22,6 +27,7 @@ export function stateWords(run: RunView, auto: AutoView): string {
     case 'off':
       if (run.status === 'pausing') return 'Going off after this turn'
       if (auto.condition.startsWith('budget: ')) return 'Off: at its limit'
+      if (wantsLook(auto)) return 'Off: wants your look'
       return run.status === 'stopped' ? 'Off: stopped' : 'Off'
   }
 }
