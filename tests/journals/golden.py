@@ -94,7 +94,12 @@ THREAD = {
 }
 
 
-async def auto(world):
+async def auto_second(world):
+    """The same by the second edition of the rules, which tells the model more."""
+    await auto(world, edition=2)
+
+
+async def auto(world, **more):
     """A model decides: plans, a denial, a question, a failure, a pause, a review, the gate."""
     world.workspaces = MergingWorkspaces()
     world.checks = SecondTimeChecks(world.workspaces)
@@ -118,7 +123,7 @@ async def auto(world):
         *[advice % ("stop", 0.9)] * 3,
     )
     rules = (Rule(prefix=("rm",), decision=Decision.DENY, why="never"),)
-    opened = Opened(at=EPOCH, kind="auto", spec=THREAD, rules=rules)
+    opened = Opened(at=EPOCH, kind="auto", spec={**THREAD, **more}, rules=rules)
     await world.journal.append(Entry("auto1", opened))
     async with world.running() as engine:
         await engine.take("auto1")
@@ -131,7 +136,7 @@ async def auto(world):
         await anyio.sleep(600)
 
 
-STORIES = {story.__name__: story for story in (finished, stopped, asked, board, auto)}
+STORIES = {story.__name__: story for story in (finished, stopped, asked, board, auto, auto_second)}
 
 
 async def record(story):
