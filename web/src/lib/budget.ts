@@ -9,6 +9,9 @@ export interface Budget {
   limit: number | undefined
   /** "12k of 50k"; without a limit what was used. */
   words: string
+  /** The same in parts: "12k", and "of 50k" or nothing. */
+  had: string
+  most: string
 }
 
 export function budgets(tally: Tally, limits: Limits, elapsed_s: number): Budget[] {
@@ -29,8 +32,9 @@ function budget(
   limit: number | null | undefined,
   say: (value: number) => string,
 ): Budget {
-  const words = limit ? `${say(used)} of ${say(limit)}` : say(used)
-  return { name, used, limit: limit ?? undefined, words }
+  const had = say(used)
+  const most = limit ? `of ${say(limit)}` : ''
+  return { name, used, limit: limit ?? undefined, words: `${had} ${most}`.trim(), had, most }
 }
 
 /** K5: whether the sum can pass a limit, in a sentence. */

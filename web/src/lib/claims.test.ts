@@ -11,7 +11,7 @@ test('progress is a number and words', () => {
   expect(claimOf([line('PROGRESS: 40% the query is paged · 22,400 tokens')])).toEqual({
     name: 'PROGRESS',
     percent: 40,
-    text: 'the query is paged · 22,400 tokens',
+    text: 'the query is paged',
   })
   expect(claimOf([line('progress: 60 % nearly', 'noted')])).toMatchObject({ percent: 60 })
 })

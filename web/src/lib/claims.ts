@@ -22,9 +22,10 @@ export function claimOf(lines: readonly LogLine[]): Claim | undefined {
   return undefined
 }
 
+/** After a signal a line tells, behind dots, what else was said and used. */
 function claimIn(line: string): Claim | undefined {
-  const [, name, said] = LINE.exec(line) ?? []
-  if (name) return read(name as Claim['name'], said ?? '')
+  const [, name, said = ''] = LINE.exec(line) ?? []
+  if (name) return read(name as Claim['name'], said.split(' · ')[0]!)
   const [, told] = TOLD.exec(line) ?? []
   return told === undefined ? undefined : read('PROGRESS', told)
 }

@@ -7,7 +7,7 @@ import { duration, money, tokens } from './words'
 /** By the name that a raise has in the API. */
 export type Kind = 'turns' | 'tokens' | 'cost_usd' | 'minutes'
 
-export interface DayBudget extends Budget {
+export interface DayBudget extends Omit<Budget, 'had' | 'most'> {
   kind: Kind
   limit: number
 }

@@ -18,6 +18,8 @@ test.each([
     'see the docs and x',
   ],
   ['first\n\n  second', 'first second'],
+  ['bad_request: no *such* model', 'bad request: no such model'],
+  ['ended: failed (out_of_budget: $2)', 'ended: failed (out of budget: $2)'],
 ])('%j in words', (markdown, words) => {
   expect(gist(markdown)).toBe(words)
 })

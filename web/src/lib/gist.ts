@@ -15,11 +15,20 @@ const SOFT = new RegExp(String.raw`${BEFORE}\*(?=[^\s*])([^*]*[^\s*])\*${AFTER}`
 const GONE = new RegExp(String.raw`${BEFORE}~~(?=[^\s~])([^~]*[^\s~])~~${AFTER}`, 'g')
 // Names have underscores of their own; only several words together are meant to stand out.
 const LOW = new RegExp(String.raw`${BEFORE}(__?)(?=[^\s_])([^_]*[^\s_])\1${AFTER}`, 'g')
+// Kinds of failures have underscores in the record.
+const KIND = /(^|\()(bad_request|rate_limited|usage_limited|timed_out|out_of_\w+)(?=: )/
 const BEGIN = /^((?:message|reasoning): )?(?:#{1,6}|>|[-*+])\s+/
 
 export function gist(markdown: string): string {
   const line = plain(markdown).replace(/\s+/g, ' ').trim()
-  return line.replace(BEGIN, '$1').replace(FENCE, '').split(CODE).map(bare).join('').trim()
+  return line
+    .replace(BEGIN, '$1')
+    .replace(KIND, (kind) => kind.replaceAll('_', ' '))
+    .replace(FENCE, '')
+    .split(CODE)
+    .map(bare)
+    .join('')
+    .trim()
 }
 
 /** Every other piece is code, which has no marks within. */

@@ -32,6 +32,12 @@ export function age(since: string | number | null | undefined, now: number): str
   return duration((now - then) / 1_000)
 }
 
+/** "17 Nov 2026, 14:02": the day counts, the second does not. */
+export function moment(at: string): string {
+  const form = { dateStyle: 'medium', timeStyle: 'short' } as const
+  return new Date(at).toLocaleString('en-GB', form)
+}
+
 export function clock(at: string | number): string {
   const date = new Date(typeof at === 'number' ? at * 1_000 : at)
   return date.toLocaleTimeString('en-GB', { hour12: false })

@@ -15,6 +15,8 @@ test('a bar says how much of a limit is used, and warns when it is nearly all', 
   expect(meter(1, 2).getAttribute('aria-label')).toBe('Cost: $1 of $2')
   expect(meter(1, 2).classList).not.toContain('near')
   expect(meter(1.6, 2).classList).toContain('near')
+  const share = render(Bar, { used: 2, limit: 2, label: 'all', isShare: true }).container
+  expect(share.querySelector('meter')!.classList).not.toContain('near')
   expect(meter(9, 2).getAttribute('value')).toBe('1')
   expect(meter(1, 0).getAttribute('value') ?? '0').toBe('0')
 })
