@@ -1,6 +1,7 @@
 """The outermost layer by itself: what it does where a body does not come, or the server is wrong."""
 
 import json
+import threading
 
 import anyio
 import pytest
@@ -11,6 +12,7 @@ from allstop.server import answers, door
 from allstop.server.guard import BODY_S, Guard, Locks
 from allstop.server.keys import OneTimeKeys, kept_token
 from allstop.server.logs import logging_to
+from allstop.server.punctual import CONNECTION
 
 CANARY = "canary-4f1b9d77c0aa"
 
@@ -92,3 +94,38 @@ async def test_trust_7_a_mistake_of_ours_tells_nothing_and_is_logged_without_sec
     written = log.read_text()
     assert "RuntimeError: the password is" in written
     assert CANARY not in written
+
+
+async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(locks):
+    """A look at every process of every agent takes a while."""
+    asked = []
+
+    def looks(peer, own):
+        asked.append((peer, own, threading.current_thread() is threading.main_thread()))
+        return False
+
+    async def app(scope, receive, send):
+        await answers.refused(door.Refusal(404, "not_found", "gone"))(scope, receive, send)
+
+    connection = {}
+    for _ in range(2):
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/api/v1/board",
+            "query_string": b"",
+            "headers": [
+                (b"host", b"127.0.0.1:7373"),
+                (b"cookie", f"allstop-7373={locks.token.cookie}".encode()),
+            ],
+            "client": ["127.0.0.1", 50_000],
+            "server": ["127.0.0.1", 7373],
+            "state": {CONNECTION: connection},
+        }
+        await Guard(app, locks._replace(is_agent=looks))(scope, None, _ignored)
+
+    assert asked == [(("127.0.0.1", 50_000), ("127.0.0.1", 7373), False)]
+
+
+async def _ignored(message):
+    pass

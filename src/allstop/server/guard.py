@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qs
 
 import anyio
+from anyio import to_thread
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,6 +43,10 @@ class RefusedError(Exception):
         self.refusal = refusal
 
 
+End: TypeAlias = tuple[str, int]
+"""One side of a connection: a host and a port."""
+
+
 class Locks(NamedTuple):
     """What the door is shut with."""
 
@@ -50,7 +55,7 @@ class Locks(NamedTuple):
     keys: OneTimeKeys
     cookie: str  # its name: servers on one machine share the jar of a browser
     is_secure: bool  # the browser comes by TLS
-    is_agent: Callable[[str, int], bool] = lambda host, port: False
+    is_agent: Callable[[End, End], bool] = lambda peer, own: False
     """Whether what our agents run holds the other end: the cookie of a person is not theirs."""
 
 
@@ -64,7 +69,7 @@ class Guard:
             return
         request = _request(scope)
         send = _Dressed(send)
-        answer = self._turned_away(request, lambda: self._is_agent(scope))
+        answer = await self._turned_away(request, scope)
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -79,7 +84,7 @@ class Guard:
             wrong = Refusal(500, "internal", "something went wrong in the server", hint)
             await _instead(answers.refused(wrong), scope, receive, send)
 
-    def _turned_away(self, request: Request, is_agent: Callable[[], bool]) -> Response | None:
+    async def _turned_away(self, request: Request, scope: Scope) -> Response | None:
         refusal = door.refusal(request, self._locks.terms)
         if refusal is not None:
             return answers.refused(refusal)
@@ -88,7 +93,7 @@ class Guard:
         by_header = self._locks.token.is_token(door.bearer(request))
         if not by_header and not self._has_cookie(request):
             return _unknown(request)
-        if not by_header and is_agent():
+        if not by_header and await self._is_agent(scope):
             return answers.refused(_STOLEN)
         methods = addresses.methods_at(request.path) or door.READS | door.CHANGES
         if request.method not in methods:
@@ -98,12 +103,16 @@ class Guard:
         refusal = door.change_refusal(request, self._locks.terms, by_header=by_header)
         return answers.refused(refusal) if refusal else None
 
-    def _is_agent(self, scope: Scope) -> bool:
-        """Asked once for a connection: it stays with whom it is."""
+    async def _is_agent(self, scope: Scope) -> bool:
+        """Asked once for a connection, which stays with whom it is; others are served meanwhile."""
         known = scope.get("state", {}).get(CONNECTION, {})
         if "is_agent" not in known:
-            peer = scope.get("client")
-            known["is_agent"] = peer is not None and self._locks.is_agent(*peer)
+            peer, own = scope.get("client"), scope.get("server")
+            known["is_agent"] = (
+                peer is not None
+                and own is not None
+                and await to_thread.run_sync(self._locks.is_agent, tuple(peer), tuple(own))
+            )
         return bool(known["is_agent"])
 
     def _has_cookie(self, request: Request) -> bool:

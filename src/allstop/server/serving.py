@@ -150,5 +150,5 @@ def _locks(house: House, wishes: Wishes, port: int) -> Locks:
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
-        is_agent=lambda host, peer: comes_from_work(house.live, host, peer, port),
+        is_agent=lambda peer, own: comes_from_work(house.live, peer, own),
     )

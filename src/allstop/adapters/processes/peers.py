@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from allstop.adapters.processes.diag import Address, End, socket_at
 from allstop.adapters.processes.proc import family_of
 from allstop.adapters.processes.registry import recorded
 
@@ -22,26 +23,42 @@ LISTENS = "0A"
 NOBODY = "0"  # the socket's number once it is closed, though what was sent may still arrive
 
 
-def comes_from_work(live: Path, host: str, port: int, own_port: int) -> bool:
-    """Of a connection from `host` and `port` to `own_port` here; `live` is where trees are listed.
+def comes_from_work(live: Path, peer: tuple[str, int], own: tuple[str, int]) -> bool:
+    """Of a connection from `peer` to `own` here; `live` is where trees are listed.
 
     One whose other end has been closed by whoever sent it counts as theirs, although nothing of
     theirs may live any more: nobody can say. False where the kernel doesn't tell.
     """
     try:
-        address = ipaddress.ip_address(host)
-        rows = list(_rows())
+        far, near = (End(ipaddress.ip_address(host), port) for host, port in (peer, own))
+        sockets = _sockets(far, near)
     except (OSError, ValueError):
         return False
-    own = f":{own_port:04X}"
-    if not any(row.state == LISTENS and row.here.endswith(own) for row in rows):
-        return False  # the tables are not those in which we are
-    ends = {f"{name}:{port:04X}" for name in _spelled(address)}
-    sockets = {row.socket for row in rows if row.here in ends and row.there.endswith(own)}
+    if sockets is None:
+        return False
     if not sockets - {NOBODY}:
-        return bool(sockets) or address.is_loopback
+        return bool(sockets) or far.host.is_loopback
     pids = (pid for tree in recorded(live) for pid in _members(tree.root.pid))
     return any(_holds(pid, sockets) for pid in pids)
+
+
+def _sockets(far: End, near: End) -> set[str] | None:
+    """Those at the far end; None where the kernel doesn't tell, since it doesn't know ours either."""
+    with suppress(OSError):
+        if socket_at(near, far) is not None:
+            found = socket_at(far, near)
+            return set() if found is None else {str(found)}
+    return _in_tables(far, near)
+
+
+def _in_tables(far: End, near: End) -> set[str] | None:
+    """Where the kernel answers no questions about one of them."""
+    rows = list(_rows())
+    own = f":{near.port:04X}"
+    if not any(row.state == LISTENS and row.here.endswith(own) for row in rows):
+        return None  # the tables are not those in which we are
+    ends = {f"{name}:{far.port:04X}" for name in _spelled(far.host)}
+    return {row.socket for row in rows if row.here in ends and row.there.endswith(own)}
 
 
 class _Row(NamedTuple):
@@ -60,7 +77,7 @@ def _rows() -> Iterator[_Row]:
             yield _Row(fields[1], fields[2], fields[3], fields[9])
 
 
-def _spelled(host: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[str]:
+def _spelled(host: Address) -> Iterator[str]:
     """As the kernel writes it: words of four bytes, in this machine's order; of either family."""
     mapped = host.ipv4_mapped if isinstance(host, ipaddress.IPv6Address) else host
     if mapped is not None:
