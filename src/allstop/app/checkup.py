@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -155,7 +156,7 @@ def _place(house: House, folder: Path) -> Box:
 
 async def examine(house: House) -> list[Finding]:
     """Everything but the checks, which may take long."""
-    git = _git()
+    git = await anyio.to_thread.run_sync(_git)
     if not git.ok:  # without it the rest can't even be looked at
         return [_python(), git]
     disk = _disk(house)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app import board
-from allstop.core.ids import AgentName
 from allstop.core.ledger import By, Ledger, Sum, Turn, name_by
 from allstop.loop.places import place_before
+from allstop.ports import Journal
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -39,13 +41,45 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     merged_usd: float  # what those have cost
 
 
-async def used_since(house: House, since: datetime, by: By, agent: str = "") -> UsageReport:
-    """Of one agent, or of all of them."""
+class Turns:
+    """Those of a store, each read once however often somebody asks."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._lock = anyio.Lock()
+        self._begin(None, 0)
+
+    def _begin(self, earliest: datetime | None, place: int) -> None:
+        self._earliest = earliest
+        self._place = place
+        self._ledger = Ledger()
+        self._turns: list[Turn] = []
+
+    async def since(self, moment: datetime) -> list[Turn]:
+        journal = self._journal
+        async with self._lock:
+            if self._earliest is None or moment < self._earliest:
+                self._begin(moment, await place_before(journal, moment))
+            while records := await journal.written(self._place, READ_AT_ONCE):
+                found = (self._ledger.take(record.run, record.event) for _, record in records)
+                self._turns += filter(None, found)
+                self._place = records[-1].pos
+                await anyio.lowlevel.checkpoint()  # a long record keeps nobody waiting
+        return [turn for turn in self._turns if turn.began_at >= moment]
+
+
+async def used_since(
+    house: House, since: datetime, by: By, agent: str = "", turns: Turns | None = None
+) -> UsageReport:
+    """Of one agent, or of all of them; who asks again and again keeps the turns."""
     name_of, task_of = name_by(by, None), name_by(By.TASK, None)
     sums: dict[str, Sum] = {}
     tasks: dict[str, Sum] = {}
     total = Sum()
-    for turn in await _turns(house, since, AgentName(agent)):
+    turns = turns or (Turns(house.journal) if house.has_store else None)
+    for turn in await turns.since(since) if turns else ():
+        if agent not in ("", turn.agent):
+            continue
         total = total.plus(turn.usage)
         for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
             names[name] = names.get(name, Sum()).plus(turn.usage)
@@ -65,20 +99,6 @@ async def used_since(house: House, since: datetime, by: By, agent: str = "") -> 
         merged=len(merged),
         merged_usd=sum(used.cost_microusd for used in merged) / 1e6,
     )
-
-
-async def _turns(house: House, since: datetime, agent: AgentName) -> list[Turn]:
-    if not house.has_store:
-        return []
-    ledger, turns = Ledger(), []
-    place = await place_before(house.journal, since)
-    while records := await house.journal.written(place, READ_AT_ONCE):
-        for _, record in records:
-            turn = ledger.take(record.run, record.event)
-            if turn and turn.began_at >= since and agent in ("", turn.agent):
-                turns.append(turn)
-        place = records[-1].pos
-    return turns
 
 
 def _line(name: str, used: Sum, title: str = "") -> UsageLine:

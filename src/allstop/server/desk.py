@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.rewinding import Rewinder
     from allstop.app.station import Station
+    from allstop.app.usage import Turns
     from allstop.app.watching import Watcher
     from allstop.server.hub import Hub
     from allstop.server.keys import OneTimeKeys
@@ -22,3 +23,4 @@ class Desk(NamedTuple):
     keys: OneTimeKeys
     settings: SettingsKeeper
     rewinder: Rewinder
+    turns: Turns

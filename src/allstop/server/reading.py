@@ -51,7 +51,7 @@ async def day(desk: Desk, _: asked.Nothing) -> Today:
 
 async def usage(desk: Desk, given: asked.Usage) -> UsageReport:
     since = desk.house.clock.now() - timedelta(days=given.days)
-    return await used_since(desk.house, since, given.by, given.agent)
+    return await used_since(desk.house, since, given.by, given.agent, desk.turns)
 
 
 async def notes(desk: Desk, _: asked.Nothing) -> shapes.NoteList:

@@ -19,6 +19,7 @@ from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
 from allstop.app.speech import EARS, Speech
 from allstop.app.station import station
+from allstop.app.usage import Turns
 from allstop.app.watching import Watcher
 from allstop.ports import Live
 from allstop.server import door, pages
@@ -104,7 +105,8 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
             for work in (watcher.follow, hub.beat, keeper.keep):
                 group.start_soon(work)
             group.start_soon(_overhear, own, hub)
-            yield Desk(house, driver, watcher, hub, keys, keeper, Rewinder(house.journal))
+            rewinder, turns = Rewinder(house.journal), Turns(house.journal)
+            yield Desk(house, driver, watcher, hub, keys, keeper, rewinder, turns)
             group.cancel_scope.cancel()
 
 

@@ -1,0 +1,80 @@
+"""K7, Q26: what was used is read once, however often somebody asks."""
+
+from datetime import timedelta
+
+import anyio
+
+from allstop.adapters.journals.memory import MemoryJournal
+from allstop.app.usage import READ_AT_ONCE, Turns
+from allstop.core.events import MoveEnded, MoveStarted, Opened
+from allstop.core.ids import AgentName, RunId
+from allstop.core.moves import TakeTurn, TurnDone, Usage, on_record
+from allstop.core.prompting import prompt
+from allstop.ports import Entry
+from autos import NOON
+
+RUN = RunId("a")
+MOVE = on_record(TakeTurn(agent=AgentName("cli"), prompt=prompt("x")))
+
+
+class Counting(MemoryJournal):
+    """How many records were read of it in order."""
+
+    read = 0
+
+    async def written(self, after, limit):
+        records = await super().written(after, limit)
+        if limit > 1:  # else a place is looked for
+            self.read += len(records)
+        return records
+
+
+async def turn(journal, number):
+    at = NOON + timedelta(minutes=number)
+    started = MoveStarted(at=at, id=number + 1, move=MOVE)
+    ended = MoveEnded(at=at, id=number + 1, result=TurnDone(text="", usage=Usage(input=10)))
+    await journal.append(Entry(RUN, started), Entry(RUN, ended))
+
+
+async def test_k7_q26_only_what_is_new_is_read_again():
+    journal = Counting()
+    await journal.append(Entry(RUN, Opened(at=NOON, kind="task", spec={})))
+    many = READ_AT_ONCE  # two records each
+    for number in range(many):
+        await turn(journal, number)
+    turns = Turns(journal)
+
+    assert len(await turns.since(NOON)) == many
+    before = journal.read
+    await turn(journal, many)
+    assert len(await turns.since(NOON)) == many + 1
+    assert journal.read - before == 2
+    assert len(await turns.since(NOON + timedelta(minutes=many - 1))) == 2
+    assert journal.read - before == 2
+
+
+async def test_k7_an_earlier_moment_is_looked_for_again():
+    journal = Counting()
+    await journal.append(Entry(RUN, Opened(at=NOON, kind="task", spec={})))
+    for number in range(300):
+        await turn(journal, number)
+    turns = Turns(journal)
+
+    assert len(await turns.since(NOON + timedelta(minutes=290))) == 10
+    assert len(await turns.since(NOON)) == 300
+
+
+async def test_q26_two_who_ask_at_once_read_together():
+    journal = Counting()
+    await journal.append(Entry(RUN, Opened(at=NOON, kind="task", spec={})))
+    await turn(journal, 0)
+    turns, found = Turns(journal), []
+
+    async def ask():
+        found.append(len(await turns.since(NOON)))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(ask)
+
+    assert found == [1, 1]
