@@ -66,3 +66,26 @@ async def test_k10_only_words_wait_for_those_that_follow(said, waits):
     _, first, second = talker.asked_at
     assert second - first == pytest.approx(GATHER_S if waits else 0)
     assert len(heard) == said.count(b"\n")
+
+
+class Slow(Talker):
+    """One that takes its time before each thing."""
+
+    async def receive(self):
+        self.asked_at.append(anyio.current_time())
+        await anyio.sleep(1.0)
+        return Chunk(Stream.OUT, self._said.pop(0)) if self._said else None
+
+
+@pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
+async def test_k10_words_that_come_one_by_one_are_not_waited_for(anyio_backend):
+    """K10: who speaks slowly says nothing more within that time."""
+    talker = Slow(words("z"), words("e"), words("b"))
+
+    async def hear(message):
+        pass
+
+    await Connection(talker, 60.0).pump(hear)
+
+    pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
+    assert pauses == pytest.approx([1.0] * 4)

@@ -129,6 +129,24 @@ def test_the_interpreter_of_a_script_is_shown(home):
     )
 
 
+def test_k14_a_script_that_was_changed_or_replaced_is_looked_at_anew(home):
+    """K14: what is known of a program is known of that very file."""
+    one, other = (script(home / name, "#!/bin/sh\n") for name in ("one", "other"))
+    program = script(home / "program", f"#!{one}\n")
+    before = needs(program, home).mounts
+    script(home / "new", f"#!{other}\n").replace(program)
+    replaced = needs(program, home).mounts
+    program.unlink()
+    link(program, "one")
+
+    assert ReadableFile(str(one), str(one)) in before
+    assert ReadableFile(str(other), str(other)) in replaced
+    assert needs(program, home).mounts == (
+        Link("one", str(program)),
+        ReadableFile(str(one), str(one)),
+    )
+
+
 @pytest.mark.parametrize("line", ["env tool", "env -S tool --flag", "env -i NAME=value tool"])
 def test_an_interpreter_named_to_env_is_looked_up(line, home):
     tool = script(home / "elsewhere" / "tool", "binary")

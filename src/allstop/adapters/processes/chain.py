@@ -42,12 +42,12 @@ def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
         if step in seen:
             continue
         seen.append(step)
-        links, real = followed(step)
-        mounts += (*links, *_shown(real, home))
-        interpreters = _interpreters(real, (str(Path(step).parent), *path))
+        around = _around(step, home)
+        mounts += around.mounts
+        interpreters = _interpreters(around.head, (str(Path(step).parent), *path))
         found += interpreters.looked_up
         todo += interpreters.programs
-        for venv in _venvs(step, real):
+        for venv in _venvs(step, around.real):
             if not _is_too_wide(venv, home):
                 mounts += _shown_folder(venv)
                 todo += base_of(venv)
@@ -74,6 +74,33 @@ def _native_needs(
         return None
     mounts = dict.fromkeys((*links, *_shown(real, home)))
     return Needs(tuple(mounts), (str(Path(program).parent),))
+
+
+class _Around(NamedTuple):
+    """One step on the way to what a program needs."""
+
+    mounts: tuple[Mount, ...]
+    real: str
+    head: bytes
+
+
+def _around(step: str, home: str) -> _Around:
+    """Most are the same again and again: a script, its interpreter."""
+    try:
+        about = os.stat(step)  # noqa: PTH116 - a path object would cost more than the look
+    except OSError:
+        return _looked_around(step, home)
+    return _known_around(step, home, about.st_dev, about.st_ino, about.st_ctime_ns)
+
+
+@lru_cache(maxsize=256)
+def _known_around(step: str, home: str, device: int, inode: int, changed_ns: int) -> _Around:
+    return _looked_around(step, home)
+
+
+def _looked_around(step: str, home: str) -> _Around:
+    links, real = followed(step)
+    return _Around((*links, *_shown(real, home)), str(real), _head(real))
 
 
 def is_seen_anyway(path: str) -> bool:
@@ -181,8 +208,7 @@ class _Interpreters(NamedTuple):
     looked_up: list[str]  # those that were found by their name alone
 
 
-def _interpreters(real: Path, path: Sequence[str]) -> _Interpreters:
-    head = _head(real)
+def _interpreters(head: bytes, path: Sequence[str]) -> _Interpreters:
     if not head.startswith(b"#!"):
         return _Interpreters([], [])
     words = os.fsdecode(head[2:].partition(b"\n")[0]).split()

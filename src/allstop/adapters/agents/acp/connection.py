@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
@@ -37,18 +38,25 @@ class Connection:
         return self.peer.gone
 
     async def pump(self, hear: Ear) -> None:
-        """Hear all that it says, to its end; answers wake who waits for them."""
+        """Hear all that it says, to its end; answers wake who waits for them.
+
+        Words that come quickly are let gather; to wait after each of those that come one by one
+        would be to wake up twice for it.
+        """
+        before = -math.inf
         while not self.gone and (chunk := await self._child.receive()) is not None:
             if chunk.stream is Stream.ERR:
                 self._last_words.add(chunk.data)
                 continue
-            were_updates = set[bool]()
+            were_updates, came_at = set[bool](), anyio.current_time()
             for line in self._lines.feed(chunk.data):
                 if (message := self._taken(line)) is not None:
                     were_updates.add(isinstance(message, Message) and message.method == UPDATE)
                     await hear(message)
-            if were_updates == {True} and len(chunk.data) < GATHERED_BYTES:
+            is_flowing = came_at - before < GATHER_S
+            if is_flowing and were_updates == {True} and len(chunk.data) < GATHERED_BYTES:
                 await anyio.sleep(GATHER_S)
+            before = anyio.current_time()
         self.lose(f"the agent ended with code {(await self._child.wait()).code}")
 
     def lose(self, why: str) -> None:

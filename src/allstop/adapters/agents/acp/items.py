@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from difflib import unified_diff
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.messages import PlanEntry, ToolCall
 from allstop.core.moves import Item
@@ -23,8 +23,8 @@ _MARKS = {"completed": "x", "in_progress": ">"}
 
 def merged(known: ToolCall, told: ToolCall) -> ToolCall:
     """All that is known of it by now."""
-    fields = {name: getattr(told, name) for name in ToolCall.__struct_fields__}
-    return ToolCall(**{**asdict(known), **{k: v for k, v in fields.items() if v is not None}})
+    fields = ToolCall.__struct_fields__
+    return replace(known, **{k: v for k in fields if (v := getattr(told, k)) is not None})
 
 
 def done(call: ToolCall) -> Item:
