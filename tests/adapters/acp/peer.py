@@ -278,8 +278,15 @@ def opened(request):
     options = models if SCENARIO == "choosy" else None
     if SCENARIO == "optional_modes":
         options = [{"id": "how", "category": "mode", "type": "select"}]
+    if SCENARIO == "codex":
+        values = [{"value": name} for name in ("edit-internal", "agent", "agent-full-access")]
+        mode = {"id": "mode", "category": "mode", "currentValue": "agent", "options": values}
+        options = [{"type": "select", **mode}]
     known = [{"id": "ask", "name": "Ask"}, {"id": "plan", "name": "Plan"}]
     modes = {"currentModeId": "ask", "availableModes": known} if SCENARIO == "modes" else None
+    if SCENARIO == "zed_codex":
+        known = [{"id": name} for name in ("read-only", "auto", "full-access")]
+        modes = {"currentModeId": "auto", "availableModes": known}
     send(id=number, result={"sessionId": "s1", "configOptions": options, "modes": modes})
     if SCENARIO == "late" and method == "session/load":
         for _ in range(3):

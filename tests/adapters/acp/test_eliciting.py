@@ -12,6 +12,7 @@ from allstop.adapters.agents.acp import Wishes
 from allstop.adapters.agents.acp.eliciting import DECLINED, GIVEN_UP, answer_to, ask_of
 from allstop.adapters.agents.acp.exchange import DECIDES
 from allstop.adapters.agents.acp.messages import Choice, Field, Fields, Form
+from allstop.adapters.agents.acp.modes import wanted
 from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.owner import hand_over
 from allstop.core.approvals import NOBODY, Answer, Leave, Option, Question
@@ -188,6 +189,60 @@ async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
     file = bench.work / "mode"
     assert (file.read_text() if file.exists() else None) == mode
     assert [item.text for item in watch.items if item.kind == "notice"] == notices
+
+
+@pytest.mark.parametrize(
+    ("scenario", "asks_first", "file", "mode"),
+    [
+        ("zed_codex", True, "mode", "read-only"),
+        ("zed_codex", False, "mode", None),
+        ("codex", True, "model", "edit-internal"),
+        ("codex", False, "model", "edit-internal"),
+    ],
+)
+async def test_f5_codex_behind_either_adapter_asks_for_what_is_wanted(
+    bench, scenario, asks_first, file, mode
+):
+    """F5, K18: by its own names, as modes or among its options; no model answers for people."""
+    with anyio.fail_after(60):
+        result = await bench.turn(bench.peer(scenario), asks_first=asks_first)
+
+    assert isinstance(result, TurnDone), result
+    written = bench.work / file
+    assert (written.read_text() if written.exists() else None) == mode
+
+
+CLAUDE = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
+GEMINI = ("default", "autoEdit", "yolo", "plan")
+ZED = ("read-only", "auto", "full-access")
+NODE = ("read-only", "workspace-write", "agent", "agent-full-access")
+
+
+@pytest.mark.parametrize(
+    ("offered", "current", "asking", "unattended"),
+    [
+        (CLAUDE, "default", "default", None),
+        (CLAUDE, "acceptEdits", "default", None),
+        (CLAUDE, "plan", None, None),
+        (CLAUDE, "dontAsk", None, None),
+        (CLAUDE, "auto", "default", "default"),
+        (CLAUDE, "bypassPermissions", "default", "default"),
+        (GEMINI, "autoEdit", "default", None),
+        (GEMINI, "yolo", "default", "default"),
+        (ZED, "auto", "read-only", None),
+        (ZED, "read-only", None, None),
+        (ZED, "full-access", "read-only", "auto"),
+        (NODE, "agent", "read-only", "workspace-write"),
+        (NODE, "agent-full-access", "read-only", "workspace-write"),
+        (NODE, "workspace-write", "read-only", None),
+        (("build", "plan"), "build", None, None),
+        ((), "", None, None),
+    ],
+)
+def test_f5_a_mode_is_never_changed_for_a_laxer_one(offered, current, asking, unattended):
+    """F5, K18: of agents that are known; all others stay as they are."""
+    assert wanted(current, offered, asks_first=True) == asking
+    assert wanted(current, offered, asks_first=False) == unattended
 
 
 @pytest.mark.parametrize("asks_first", [True, False])

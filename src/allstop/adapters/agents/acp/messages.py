@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -38,6 +38,8 @@ class Hello(_Told, frozen=True):
 class ConfigOption(_Told, frozen=True):
     id: str = ""
     category: str | None = None
+    current_value: Any = None
+    options: Any = None  # values with their names, some agents in groups
 
 
 class Mode(_Told, frozen=True):
@@ -45,13 +47,33 @@ class Mode(_Told, frozen=True):
 
 
 class Modes(_Told, frozen=True):
+    current_mode_id: str = ""
     available_modes: tuple[Mode, ...] = ()
+
+
+class Offered(NamedTuple):
+    """The modes that it has, by their names, and which one it is in."""
+
+    current: str
+    modes: tuple[str, ...]
 
 
 class Opened(_Told, frozen=True):
     session_id: str = ""
     modes: Modes | None = None
     config_options: tuple[ConfigOption, ...] | None = None
+
+    @property
+    def offered(self) -> Offered:
+        """Some have modes, some have them among their options."""
+        if self.modes is not None:
+            names = tuple(mode.id for mode in self.modes.available_modes)
+            return Offered(self.modes.current_mode_id, names)
+        option = next((o for o in self.config_options or () if o.category == "mode"), None)
+        if option is None or not isinstance(option.options, list):
+            return Offered("", ())
+        values = (each.get("value") for each in option.options if isinstance(each, dict))
+        return Offered(str(option.current_value), tuple(map(str, values)))
 
 
 class Tokens(_Told, frozen=True):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.acp import messages as told
+from allstop.adapters.agents.acp import modes
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.verdicts import NOT_FOUND
 from allstop.adapters.agents.peer import RefusedError
@@ -24,10 +25,6 @@ CLIENT: dict[str, object] = {
         "elicitation": {"form": {}},  # a person fills it in as they answer a question
     },
 }
-
-
-ASKING = ("ask", "default")
-"""Modes in which an agent asks, by the names that agents have for them, the strictest first."""
 
 
 class Way(StrEnum):
@@ -74,10 +71,11 @@ async def opened(
         raise RefusedError("the agent did not say how it calls the conversation")
     if wishes.model is not None:
         await _choose(connection, thread, session, "model", wishes.model)
-    mode = _asking(session) if asks_first and wishes.mode is None else wishes.mode
+    known = session.offered
+    mode = wishes.mode or modes.wanted(known.current, known.modes, asks_first=asks_first)
     if mode is not None:
         await _set_mode(connection, thread, session, mode)
-    return Open(thread=thread, way=way, missed=missed, decides=asks_first and mode != ASKING[0])
+    return Open(thread=thread, way=way, missed=missed, decides=asks_first and mode != modes.ALWAYS)
 
 
 async def _session(
@@ -106,11 +104,6 @@ def _way(offers: told.Offers, *, fork: bool) -> Way:
     if offers.session_capabilities.resume is not None:
         return Way.RESUME
     return Way.LOAD if offers.load_session else Way.NEW
-
-
-def _asking(session: told.Opened) -> str | None:
-    known = [each.id for each in session.modes.available_modes] if session.modes else []
-    return next((mode for mode in ASKING if mode in known), None)
 
 
 async def _set_mode(connection: Connection, thread: str, session: told.Opened, mode: str) -> None:
