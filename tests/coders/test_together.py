@@ -274,6 +274,28 @@ async def test_k18_a_rule_that_denies_holds_where_nobody_is_there(person, agent,
 
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(person, agent):
+    """K18, F5: without any rule of a person's, in a box, with either agent; the rest is free."""
+
+    def answer(asked):
+        came = claude.came_back if asked.protocol is Protocol.MESSAGES else codex.outputs
+        use = claude.bash if asked.protocol is Protocol.MESSAGES else codex.run
+        steps = (use("touch denied.txt; ssh -V"), use("cp a.txt copied.txt"), DONE)
+        return steps[min(len(came(asked)), 2)]
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        said = await allstop(person, "run", "Write a parser", "--agent", agent)
+        log = await allstop(person, "log", "T1")
+
+    assert "1 verified" in said
+    assert "denied: touch denied.txt; ssh -V (never: carries data to other machines)" in log
+    files = person.git("ls-tree", "-r", "--name-only", "main").split()
+    assert "denied.txt" not in files
+    assert "copied.txt" in files
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_q13_allstop_in_mid_command(person, agent):
     """Q13, K2, F5: nothing of a real agent or of its command is alive after it; bench/stopping.py has the time."""
     marker = f"3{os.getpid()}.75"

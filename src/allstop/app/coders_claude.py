@@ -10,7 +10,6 @@ from allstop.app.logins import has_login, login_home
 from allstop.app.models import CrewError, key_for, key_name
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
-from allstop.settings.approving import is_ruled
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def hire_claude(house: House, launcher: Launcher, name: str, settings: Agent) ->
         model=settings.model,
         env={**passed, **settings.env},
         leave=Leave.EDITS,
-        ruled=is_ruled(house.settings.approvals.rules),
+        ruled=True,
     )
     return ClaudeCodeAgent(
         program,

@@ -116,7 +116,27 @@ def _history(words: Words, where: Where) -> str:
     return "tampers with the shell's history" if _short(words, "cwadrns") else ""
 
 
+_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?].*)?")
+_WITH_VALUES = set_of(
+    "-d -F -H -X --data --data-raw --data-binary --form --header --json --request"
+)
+_ALONE = set_of("-s -S -sS -i -v -f -sf -sSf --silent --show-error --include --verbose --fail")
+
+
+def _stays_here(words: Words) -> bool:
+    """Whether it speaks with this machine alone, in words that are all known."""
+    targets, options = [], iter(words[1:])
+    for word in options:
+        if word in _WITH_VALUES:
+            next(options, "")
+        elif word not in _ALONE:
+            targets.append(word)
+    return bool(targets) and all(_LOCAL.fullmatch(each) for each in targets)
+
+
 def _curl(words: Words, where: Where) -> str:
+    if words[0] == "curl" and _stays_here(words):
+        return ""
     sends = ("-d", "-F", "-T", "--data", "--form", "--upload-file", "--post", "--body", "--json")
     if any(word.startswith(sends) for word in words[1:]):
         return "sends data to other machines"

@@ -17,12 +17,18 @@ class Where(Struct, frozen=True, gc=False, kw_only=True):
 
     root: str
     folders: tuple[Steps, ...] = ((),)
+    scratch: str = ""  # another folder in which it may do as it likes
 
     def leads(self, path: str) -> tuple[Steps, ...] | None:
         """Where a path ends, from each of the folders; None if that can be outside."""
-        ends = [resolve(path, self.root, folder) for folder in self.folders]
+        ends = [self._end(path, folder) for folder in self.folders]
         found = tuple(dict.fromkeys(end for end in ends if end is not None))
         return found if None not in ends else None
+
+    def _end(self, path: str, folder: Steps) -> Steps | None:
+        end = resolve(path, self.root, folder)
+        is_other = end is None and self.scratch and path.startswith("/")
+        return resolve(path, self.scratch) if is_other else end
 
 
 def resolve(path: str, root: str, folder: Steps = ()) -> Steps | None:

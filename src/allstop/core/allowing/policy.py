@@ -33,6 +33,8 @@ from allstop.core.shell_words import Line, Redirect, Simple, set_of
 
 Words = tuple[str, ...]
 
+SCRATCH = "/tmp"  # noqa: S108 - a box has its own
+
 
 class Policy(Struct, frozen=True, kw_only=True):
     workspace: str
@@ -44,7 +46,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """What no rule is against is its box's to allow."""
 
     def where(self) -> Where:
-        return Where(root=self.workspace, folders=(self.start(),))
+        scratch = SCRATCH if self.within else ""
+        return Where(root=self.workspace, folders=(self.start(),), scratch=scratch)
 
     def start(self) -> Steps:
         return resolve(self.folder, self.workspace) or ()
@@ -66,6 +69,8 @@ def weigh(policy: Policy, line: Line) -> Verdict:
     worst = max(said, key=lambda verdict: strictness(verdict.decision))
     if worst.decision is not Decision.ALLOW:
         return worst
+    if BOX in (verdict.rule for verdict in said):  # no rule allows the whole of it
+        return Verdict(decision=Decision.ALLOW, rule=BOX, part=worst.part)
     names = ", ".join(dict.fromkeys(verdict.rule for verdict in said))
     return Verdict(decision=Decision.ALLOW, rule=names, part=worst.part)
 

@@ -31,7 +31,7 @@ class Program(Struct, frozen=True, kw_only=True):
     model: str | None = None  # None: its own choice
     env: Mapping[str, str] = {}  # wins over what is set here
     leave: Leave = Leave.ASK
-    ruled: bool = False  # there are rules, which want to see every command
+    ruled: bool = False  # every command is shown to the rules
 
     def __repr__(self) -> str:
         return f"Program({self.path})"

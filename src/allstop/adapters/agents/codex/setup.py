@@ -51,7 +51,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     key_name: str = ""  # the variable it is from
     login: bool = False  # its home holds one, in place of a key
     approvals: Approvals = Approvals.ON_REQUEST
-    ruled: bool = False  # there are rules, which want to see every command
+    ruled: bool = False  # every command is shown to the rules
     retries: int = 2  # of a broken connection, within a turn
     answer_within_s: float = 60.0  # a request; a turn may take as long as it is given
     env: Mapping[str, str] = {}
