@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.exchange import Exchange
+from allstop.adapters.agents.claude_code.plans import Plan
 from allstop.adapters.agents.claude_code.starting import Leave, Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling
 from allstop.adapters.agents.faults import without_key
@@ -27,19 +28,22 @@ from allstop.ports import (
     Watch,
 )
 
+MOST_PLANS = 100
+
 
 def _new_thread() -> str:
     return str(uuid4())
 
 
 class ClaudeCodeAgent:
-    """Keeps nothing between turns: a conversation is a file in the home of its box."""
+    """A conversation is a file in the home of its box; between turns only plans are kept, to show."""
 
     abilities = Abilities(
         resume=True,
         fork=True,
         steer=True,
         asks=True,
+        plan=True,
         usage=True,
         structured=True,
         needs_box=True,
@@ -63,6 +67,7 @@ class ClaudeCodeAgent:
         self._room = room
         self._flat_rate = flat_rate
         self._new_thread = new_thread
+        self._plans: dict[str, Plan] = {}
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         opening = self._opening(turn)
@@ -90,7 +95,7 @@ class ClaudeCodeAgent:
     async def _once(
         self, turn: Turn, opening: Opening, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
-        telling = Telling(opening.thread, turn.max_tokens)
+        telling = Telling(opening.thread, turn.max_tokens, self._plan(opening.thread))
         box = turn.place or self._room
         if self._program.login:
             box = replace(box, home=self._room.home)
@@ -104,6 +109,13 @@ class ClaudeCodeAgent:
         if isinstance(end, TurnDone):
             end = replace(end, signals=exchange.desk.signals)
         return end, telling.is_lost and is_going_on
+
+    def _plan(self, thread: str) -> Plan:
+        """The latest conversations count; of one that was forgotten, what changes is told."""
+        plan = self._plans[thread] = self._plans.pop(thread, Plan())
+        if len(self._plans) > MOST_PLANS:
+            del self._plans[next(iter(self._plans))]
+        return plan
 
     def _moment(self) -> Moment:
         now = self._clock.now()

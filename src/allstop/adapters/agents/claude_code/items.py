@@ -16,7 +16,7 @@ MESSAGE_CHARS = 20_000
 REPLY_TOOL = "StructuredOutput"
 COMPACTION = Item(kind="compaction", text="the conversation was compacted")
 
-_PLANS = frozenset({"ExitPlanMode", "TaskCreate", "TaskUpdate", "TodoWrite"})
+_PLANS = frozenset({"ExitPlanMode", "TodoWrite"})
 
 
 def message(text: str) -> Item:
@@ -37,7 +37,7 @@ def begun(used: Block) -> str:
 def done(used: Block, came: Block) -> Item | None:
     """A tool that was used, and what came of it."""
     given = used.input or {}
-    output = ending(_text(came.content).strip(), OUTPUT_CHARS)
+    output = ending(words(came.content).strip(), OUTPUT_CHARS)
     failed = " (failed)" if came.is_error else ""
     if used.name == "Bash":
         return Item(kind="command", text=f"{given.get('command', '')}{failed}\n{output}".strip())
@@ -62,11 +62,11 @@ def _plan(given: dict[str, Any]) -> str:
         steps = [each for each in todos if isinstance(each, dict)]
         lines = [f"[{each.get('status', '')}] {each.get('content', '')}" for each in steps]
         return ending("\n".join(lines), OUTPUT_CHARS)
-    text = given.get("plan") or given.get("subject") or json.dumps(given, ensure_ascii=False)
-    return ending(str(text), OUTPUT_CHARS)
+    return ending(str(given.get("plan") or json.dumps(given, ensure_ascii=False)), OUTPUT_CHARS)
 
 
-def _text(content: Any) -> str:
+def words(content: Any) -> str:
+    """What a tool has said."""
     if isinstance(content, list):
         return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
     return "" if content is None else str(content)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from allstop.adapters.agents.announced import Moment
-from allstop.adapters.agents.claude_code import ends, items
+from allstop.adapters.agents.claude_code import ends, items, plans
 from allstop.adapters.agents.claude_code.messages import (
     Answer,
     Assistant,
@@ -31,6 +31,7 @@ from allstop.adapters.agents.claude_code.messages import (
     User,
     read,
 )
+from allstop.adapters.agents.claude_code.plans import Plan
 from allstop.adapters.agents.lines import Line, TooLong
 from allstop.adapters.agents.spending import capped
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
@@ -87,7 +88,10 @@ Happening: TypeAlias = (
 class Telling:
     """One turn. `before` is what the conversation had used when it began."""
 
-    def __init__(self, thread: str, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, thread: str, max_tokens: int | None = None, plan: Plan | None = None
+    ) -> None:
+        """`plan`: as far as it is known from turns before."""
         self.before = Session()
         self.is_lost = False  # the conversation it was to go on with isn't there
         self.used = Usage()  # as far as that is known
@@ -95,6 +99,7 @@ class Telling:
         self._thread = thread
         self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
+        self._plan = plan or Plan()
         self._words: MessageWords | None = None
         self._told: Assistant | None = None
         self._limit: RateLimit | None = None
@@ -202,8 +207,13 @@ class Telling:
     def _came(self, message: User) -> Iterator[Happening]:
         for block in message.message.blocks:
             used = self._tools.pop(block.tool_use_id, None)
-            if block.type == "tool_result" and used and (item := items.done(used, block)):
+            if block.type == "tool_result" and used and (item := self._done(used, block)):
                 yield item
+
+    def _done(self, used: Block, came: Block) -> Item | None:
+        if used.name in plans.TOOLS and not came.is_error:
+            return Item(kind="plan", text=self._plan.take(used, items.words(came.content)))
+        return items.done(used, came)
 
     def _system(self, message: System, at: When) -> Iterator[Happening]:
         match message.subtype:
