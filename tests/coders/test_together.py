@@ -317,6 +317,42 @@ async def test_q13_allstop_in_mid_command(person, agent):
     assert process.returncode == 130
 
 
+async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
+    """K3: codex ends its turn in peace, no other begins, and `resume` goes on in its conversation."""
+    marker = f"5{os.getpid()}.5"
+
+    def answer(asked):
+        steps = (codex.run(f"sleep {marker}; echo x >x.txt"), "One more.", DONE)
+        return steps[min(len(codex.outputs(asked)) + asked.user.count("The goal is still"), 2)]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: alive(marker))
+        await allstop(person, "pause", "auto1")
+        pausing, still_on = person.runs(), alive(marker)
+        wake(marker)
+        await until(lambda: person.runs() == {"auto1": "paused"})
+        asked = len(server.requests)
+        resumed = await allstop(person, "resume", "auto1")
+        await anyio.to_thread.run_sync(process.communicate)
+        log = await allstop(person, "log", "auto1")
+
+    assert (pausing, still_on) == ({"auto1": "pausing"}, True)
+    assert asked == 2, "the call of the command, and the one that told of its end"
+    assert "ended: done (merged)" in resumed
+    assert len(server.requests) == 3
+    assert len(set(re.findall(r"conversation (\S+)", log))) == 1
+    assert person.git("show", "main:x.txt") == "x"
+
+
+def wake(marker):
+    """The command goes on without it."""
+    found = subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True, check=True)
+    for pid in found.stdout.split():
+        os.kill(int(pid), signal.SIGTERM)
+
+
 def alive(marker):
     return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
 
