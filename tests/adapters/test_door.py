@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import anyio
 import pytest
 
 from allstop.adapters.agents.desk import Desk
-from allstop.adapters.agents.door import Doors, _through
+from allstop.adapters.agents.door import Doors, _through, way_to
 from allstop.core.approvals import Answer, Leave
 from allstop.core.moves import Item
 from allstop.core.replies import Said, Signal
-from allstop.testing.agents import Onlooker
+from allstop.ports import Box
+from allstop.testing.agents import Onlooker, turn
 
 
 @pytest.fixture
@@ -126,6 +128,24 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
 
     await others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
+
+
+async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(doors, tmp_path):
+    """B7: a last line does as well; and one that somebody has removed is made again."""
+    asked = turn(Box(home="/home", workspace="/work"))
+    async with way_to(Desk(Onlooker()), doors, asked) as way:
+        pass
+    shutil.rmtree(way.folder)
+    async with way_to(Desk(Onlooker()), doors, asked) as again:
+        there = os.listdir(again.folder)
+    await doors.close()
+    shutil.rmtree(tmp_path / "desks")
+    (tmp_path / "desks").write_text("no folder")
+    async with way_to(Desk(Onlooker()), doors, asked) as none:
+        pass
+
+    assert sorted(there) == ["allstop", "socket"]
+    assert none is None
 
 
 class Slow(Onlooker):

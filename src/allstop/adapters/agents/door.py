@@ -15,11 +15,10 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import (
-    AbstractAsyncContextManager,
+    AsyncExitStack,
     aclosing,
     asynccontextmanager,
     contextmanager,
-    nullcontext,
     suppress,
 )
 from functools import cache
@@ -94,8 +93,12 @@ class Doors:
 
     @asynccontextmanager
     async def opened(self, desk: Desk, word: str = "") -> AsyncIterator[Way]:
-        """For as long as the block lasts."""
-        place = self._unused.pop() if self._unused else await self._made()
+        """For as long as the block lasts.
+
+        Raises:
+            OSError: there is no place for it.
+        """
+        place = await self._unused_one() or await self._made()
         place.forget_callers()
         try:
             async with anyio.create_task_group() as group:
@@ -110,6 +113,14 @@ class Doors:
     async def close(self) -> None:
         while self._unused:
             await self._unused.pop().remove()
+
+    async def _unused_one(self) -> Place | None:
+        while self._unused:
+            place = self._unused.pop()
+            if (place.folder / SOCKET).exists():
+                return place
+            await place.remove()  # somebody has begun to
+        return None
 
     async def _made(self) -> Place:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,11 +147,17 @@ class Doors:
                     shutil.rmtree(place, ignore_errors=True)
 
 
-def way_to(
+@asynccontextmanager
+async def way_to(
     desk: Desk, doors: Doors | None, turn: Turn, word: str = ""
-) -> AbstractAsyncContextManager[Way | None]:
-    """None where there is no door, or nobody who has a use for it."""
-    return doors.opened(desk, word) if doors and is_open(turn) else nullcontext()
+) -> AsyncIterator[Way | None]:
+    """None where there can be no door, or nobody has a use for it: a last line does as well."""
+    async with AsyncExitStack() as stack:
+        way = None
+        if doors is not None and is_open(turn):
+            with suppress(OSError):
+                way = await stack.enter_async_context(doors.opened(desk, word))
+        yield way
 
 
 class Door:
