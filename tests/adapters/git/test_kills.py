@@ -28,10 +28,12 @@ def land(root, tmp_path, at, how):
     wrapped.mkdir(exist_ok=True)
     (wrapped / "git").write_text(WRAPPER)
     (wrapped / "git").chmod(0o755)
+    (wrapped / ".gitconfig").write_text("[user]\nname = P\nemail = p@example.invalid\n")
     count = tmp_path / "count"
     count.write_text("0")
     env = {
         **os.environ,
+        "HOME": str(wrapped),
         "PATH": f"{wrapped}:{os.environ['PATH']}",
         "PYTHONPATH": str(HERE.parents[1]),
         "COUNT": str(count),
