@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -34,4 +34,28 @@ def _limits(house: House, given: Allowance) -> Limits:
         cost_microusd=None if given.cost_usd is None else int(given.cost_usd * 1_000_000),
         time_s=None if given.minutes is None else given.minutes * 60.0,
         at_limit=AtLimit(house.settings.budget.at_limit.value),
+    )
+
+
+class Wish(Protocol):
+    """Limits that somebody names; what is None stays as it is."""
+
+    @property
+    def turns(self) -> int | None: ...
+    @property
+    def tokens(self) -> int | None: ...
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def minutes(self) -> float | None: ...
+
+
+def changed(limits: Limits, wish: Wish) -> Limits:
+    cost = None if wish.cost_usd is None else int(wish.cost_usd * 1_000_000)
+    return replace(
+        limits,
+        turns=limits.turns if wish.turns is None else wish.turns,
+        tokens=limits.tokens if wish.tokens is None else wish.tokens,
+        cost_microusd=limits.cost_microusd if cost is None else cost,
+        time_s=limits.time_s if wish.minutes is None else wish.minutes * 60.0,
     )

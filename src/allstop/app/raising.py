@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from allstop.app import equipping
+from allstop.app.limits import changed
 from allstop.app.looking import record_of
 from allstop.app.speaking import speak
 from allstop.core import brakes
@@ -95,14 +96,7 @@ def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
     if more == Allowance():
         raise AllstopError("no limit is named", "one of times, turns, tokens, cost, minutes")
     limits = before if more.times is None else _multiplied(state, more.times, now)
-    cost = None if more.cost_usd is None else int(more.cost_usd * 1_000_000)
-    limits = replace(
-        limits,
-        turns=limits.turns if more.turns is None else more.turns,
-        tokens=limits.tokens if more.tokens is None else more.tokens,
-        cost_microusd=limits.cost_microusd if cost is None else cost,
-        time_s=limits.time_s if more.minutes is None else more.minutes * 60.0,
-    )
+    limits = changed(limits, more)
     verdict = brakes.check(limits, state.tally, state.opened.at, now)
     if verdict.grip is Grip.HARD:
         raise AllstopError(f"it would still be at its limit: {verdict.reason}", "allow it more")

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from allstop.app import limits
 from allstop.app.looking import helm_of
@@ -88,15 +87,7 @@ async def allow_more(house: House, more: More, by: str, days: Days | None = None
     if more == More():
         raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
     days = days or Days(house.journal, limits.of_day(house))
-    most = days.limits_at(house.clock.now(), await helm_of(house))
-    cost = None if more.cost_usd is None else int(more.cost_usd * 1_000_000)
-    most = replace(
-        most,
-        turns=most.turns if more.turns is None else more.turns,
-        tokens=most.tokens if more.tokens is None else more.tokens,
-        cost_microusd=most.cost_microusd if cost is None else cost,
-        time_s=most.time_s if more.minutes is None else more.minutes * 60.0,
-    )
+    most = limits.changed(days.limits_at(house.clock.now(), await helm_of(house)), more)
     said = Commanded(at=house.clock.now(), command=Raise(limits=most), by=by)
     await house.journal.append(Entry(HELM, said))
     return await today(house, days)

@@ -60,9 +60,9 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
         return f"no commit for {counted(self.still, 'iteration')}" if self.is_stuck else ""
 
     @property
-    def held_to(self) -> Gate | TaskSpec:
+    def held_to(self) -> Gate:
         """The gate that its work must pass."""
-        return self.gate or self.spec
+        return self.gate or self.spec.gate
 
 
 def seconds_left(state: TaskState) -> float:

@@ -133,6 +133,20 @@ class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
         return blake2b(msgspec.json.encode(self), digest_size=8).hexdigest()
 
+    def move(
+        self, workspace: str, *, commit: str = "", timeout_s: float | None = None
+    ) -> "RunChecks":
+        """Have work looked at by it."""
+        return RunChecks(
+            checks=self.checks,
+            workspace=workspace,
+            commit=commit,
+            keep_going=self.keep_going,
+            protected=self.protected,
+            protection=self.protection,
+            timeout_s=timeout_s,
+        )
+
 
 class RunChecks(_Move, frozen=True, tag="run_checks"):
     checks: tuple[Check, ...]

@@ -62,6 +62,16 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
 
+    @property
+    def gate(self) -> Gate:
+        """As it was when the run began."""
+        return Gate(
+            checks=self.checks,
+            keep_going=self.keep_going,
+            protected=self.protected,
+            protection=self.protection,
+        )
+
     def terms_of(self, agent: AgentName) -> Terms:
         own = Terms(
             done=self.done, turn_s=self.turn_s, idle_s=self.idle_s, max_tokens=self.max_tokens

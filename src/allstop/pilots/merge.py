@@ -27,7 +27,6 @@ from allstop.core.moves import (
     Protection,
     Result,
     Revert,
-    RunChecks,
     Wait,
 )
 from allstop.core.plain import one_line
@@ -89,14 +88,7 @@ class MergePilot:
             return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
         if not state.checked and (gate.checks or _forbids(made.gate)):
-            return RunChecks(
-                checks=gate.checks,
-                workspace=spec.task,
-                commit=made.commit,
-                keep_going=gate.keep_going,
-                protected=gate.protected,
-                protection=gate.protection,
-            )
+            return gate.move(spec.task, commit=made.commit)
         if not state.landed:
             return Land(target=spec.target, tip=made.tip, commit=made.commit)
         commit = "" if made.commit == made.tip else made.commit  # the tip is somebody else's
