@@ -84,7 +84,7 @@ def test_b19_a_task_is_edited_and_tried_again_and_split_by_keys(scene, at_card):
     dialog.get_by_role("button", name="Save and retry").click()
     wait_for(lambda: scene.ask(f"/tasks/{task}")["status"] == "pending", "it to be tried again")
     found = scene.ask(f"/tasks/{task}")
-    assert (found["body"], found["retries"], found["assigned"]) == ("Only the small ones.", 1, True)
+    assert (found["body"], found["retries"], found["held"]) == ("Only the small ones.", 1, False)
     page.locator(f"#card-{task}").focus()
     page.keyboard.press("S")
     page.get_by_role("dialog").get_by_role("textbox").fill("Small avatars\nLarge avatars")
