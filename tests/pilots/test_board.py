@@ -93,7 +93,7 @@ def test_k13_while_one_agent_is_limited_tasks_of_others_start_and_no_more_of_its
 
     assert board.rests("t1.1", "every agent is at its limit", later(60)) == ["t3.1"]
     board.ends("t3.1", Outcome.FAILED)
-    assert board.next() == Wait(reason="1 held")
+    assert board.next() == Wait(reason="1 held", until=later(60))
     assert board.goes_on("t1.1") == []
     assert board.ends("t1.1", Outcome.FAILED) == ["t2.1"]
 
@@ -105,6 +105,19 @@ def test_k13_after_the_limit_its_task_takes_a_slot_though_nobody_said_that_it_go
 
     board.wait(60)
     assert board.next() == Wait(reason="1 at work")
+
+
+def test_k13_after_the_limit_others_start_by_themselves_where_there_are_slots():
+    """K13: whoever was at the limit may be held by then, and say nothing."""
+    board = BoardFlight(slots=2, agents=["a"])
+    board.add("t1")
+    board.rests("t1.1", "every agent is at its limit", later(60))
+    assert board.next() == Wait(reason="1 held")
+    board.add("t2")
+    assert board.next() == Wait(reason="1 held", until=later(60))
+
+    board.wait(60)
+    assert board.next().ref == "t2.1"
 
 
 def test_b5_what_an_end_makes_ready_starts_with_it():

@@ -119,7 +119,14 @@ class BoardPilot:
             task = _best(state, brief.now)
             if task is not None:
                 return _start(spec, task)
-        return Wait(reason=_reason(state, brief.now), for_person=not state.refs)
+        until = _free_again_at(state, brief.now)
+        return Wait(reason=_reason(state, brief.now), until=until, for_person=not state.refs)
+
+
+def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
+    """When the first limit ends that a ready task waits for: whose it is may be held by then."""
+    later = [at for at in state.resting.values() if at is not None and now < at]
+    return min(later, default=None) if boards.best(state.board) is not None else None
 
 
 def _best(state: BoardState, now: datetime) -> Task | None:
