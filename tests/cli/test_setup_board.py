@@ -10,8 +10,8 @@ from allstop.app.crew import CrewError
 from allstop.app.house import House
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
+from allstop.core.gates import Check, Gate, Protection
 from allstop.core.ids import AgentName
-from allstop.core.moves import Check, Gate, Protection
 from allstop.core.retries import Backoff
 from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.settings import Environment

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.gate import MOST, findings, is_skip, is_test, matches
-from allstop.core.moves import Finding, Protection
+from allstop.core.gates import Protection
+from allstop.core.moves import Finding
 
 PROTECTED = ("tests/**", "**/__tests__/**", ".github/**", "allstop.toml", "src/*/ci-?.yml")
 

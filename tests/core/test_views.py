@@ -27,10 +27,10 @@ from allstop.core.events import (
     Rested,
     ThreadOpened,
 )
+from allstop.core.gates import Check
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import (
     Change,
-    Check,
     CheckResult,
     ChecksDone,
     Deliver,

@@ -4,17 +4,15 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
+from allstop.core.gates import Check, Gate, Protection
 from allstop.core.moves import (
-    Check,
     ChecksDone,
     Failed,
     FailureKind,
     Finding,
-    Gate,
     Integrate,
     Item,
     OpenWorkspace,
-    Protection,
     RunChecks,
 )
 from allstop.loop.hands import Hands

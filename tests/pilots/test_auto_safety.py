@@ -111,7 +111,7 @@ def test_f3_a_file_that_the_goal_names_needs_no_look():
 def test_f3_a_file_that_a_person_allowed_needs_no_look():
     auto = working()
     auto.begin()
-    ask(auto, kind="edit", paths=("/work/a/.github/workflows/ci.yml",))
+    ask(auto, kind="edit", paths=("/elsewhere/a/.github/workflows/ci.yml",))
     auto.say(Permit(ask="a1", allow=True))
     change = Change(head="c1", commits=1, files=1, guarded=WORKFLOW)
     auto.ended(TurnDone(text="Going on.", change=change))

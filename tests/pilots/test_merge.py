@@ -6,22 +6,20 @@ from msgspec.structs import replace
 
 from allstop.core import prompts
 from allstop.core.commands import Retry
+from allstop.core.gates import Check, Gate, Protection
 from allstop.core.moves import (
     OURS,
-    Check,
     CheckResult,
     ChecksDone,
     Failed,
     FailureKind,
     Finding,
     Finish,
-    Gate,
     Integrate,
     Integrated,
     Land,
     Landed,
     Outcome,
-    Protection,
     Revert,
     RunChecks,
     Wait,

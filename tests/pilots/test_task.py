@@ -7,12 +7,12 @@ import pytest
 
 from allstop.core import prompts
 from allstop.core.commands import Answer, Retry, Say, Skip
+from allstop.core.gates import Check
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
     OURS,
     Change,
-    Check,
     CheckResult,
     ChecksDone,
     Deliver,

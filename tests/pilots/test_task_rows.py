@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from allstop.core import prompts
 from allstop.core.commands import Answer
+from allstop.core.gates import Check, Gate
 from allstop.core.moves import (
     Change,
-    Check,
     CheckResult,
     ChecksDone,
     Deliver,
@@ -15,7 +15,6 @@ from allstop.core.moves import (
     FailureKind,
     Finding,
     Finish,
-    Gate,
     Item,
     OpenWorkspace,
     Outcome,

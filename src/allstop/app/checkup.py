@@ -30,8 +30,9 @@ from allstop.app.gating import checks
 from allstop.app.speaking import is_stopped, refuse_if_stopped
 from allstop.app.token_caps import token_budgets
 from allstop.core.errors import AllstopError
+from allstop.core.gates import Check
 from allstop.core.ids import RunId
-from allstop.core.moves import Check, CheckResult, Failed, FailureKind, TurnDone
+from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.plain import ending
 from allstop.core.prompting import prompt
 from allstop.loop.unwatched import Unwatched

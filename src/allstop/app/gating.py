@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from allstop.app.branches import Branches
 from allstop.core.errors import AllstopError
-from allstop.core.moves import Check, Gate, Protection
+from allstop.core.gates import Check, Gate, Protection
 from allstop.settings import FILE_NAME, SettingsError
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from allstop.core.attempts import TaskState
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
+from allstop.core.gates import Check
 from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.moves import (
-    Check,
     ChecksDone,
     Failed,
     Landed,

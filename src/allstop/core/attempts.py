@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core.events import MoveEnded
+from allstop.core.gates import Gate
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, Failed, FailureKind, Finding, Gate, Outcome
+from allstop.core.moves import Change, Failed, FailureKind, Finding, Outcome
 from allstop.core.plain import counted
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.roster import Roster

@@ -14,9 +14,10 @@ from msgspec import Meta, Struct
 from allstop.core.approvals import Ask
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
+from allstop.core.gates import Gate
 from allstop.core.guidance import Guide, GuideSpec
 from allstop.core.ids import AgentName, MoveId
-from allstop.core.moves import Change, FailureKind, Gate, Outcome, Usage
+from allstop.core.moves import Change, FailureKind, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
 from allstop.core.retries import Backoff

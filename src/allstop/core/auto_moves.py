@@ -8,7 +8,7 @@ from allstop.core import auto_prompts as prompts
 from allstop.core.auto import AutoSpec, AutoState, TurnSummary
 from allstop.core.auto_asking import decide
 from allstop.core.ids import AgentName
-from allstop.core.moves import Adviser, Finish, Move, Outcome, Spawn, TakeTurn
+from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
 from allstop.core.prompting import prompt, prompt_of
 from allstop.core.run import Brief
 from allstop.core.specs import MergeSpec
@@ -61,7 +61,7 @@ def finishing(state: AutoState) -> Move:
     if not spec.name or state.change is None or not state.change.files:
         return Finish(outcome=Outcome.DONE, note=state.note)
     if (gate.checks or gate.protected) and not state.checked:
-        return gate.move(spec.name)
+        return RunChecks.by(gate, spec.name)
     if not spec.merge:
         return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
     merge = MergeSpec(

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from allstop.core.moves import Finding, Protection
+from allstop.core.gates import Protection
+from allstop.core.moves import Finding
 
 MOST = 200
 """Nobody reads more."""

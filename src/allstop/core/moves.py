@@ -2,13 +2,13 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
+from allstop.core.gates import Check, Gate, Protection
 from allstop.core.ids import AgentName, RunId
 from allstop.core.prompting import Prompt
 from allstop.core.replies import Said, agreed
@@ -70,15 +70,6 @@ OURS = LOST | {FailureKind.INTERRUPTED}
 """Nobody's fault: the move is simply taken up again."""
 
 
-class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A command that must succeed before work counts as done."""
-
-    name: str
-    run: str
-    timeout_s: float = 300.0
-    required: bool = True
-
-
 class _Move(
     Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="move", tag=True
 ):
@@ -110,44 +101,6 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
         return self.max_tokens * 2 if self.max_tokens and self.adviser else self.max_tokens
 
 
-class Protection(StrEnum):
-    """What happens when work changes a path that the gate stands on."""
-
-    REPORT = "report"
-    FAIL = "fail"
-    RESTORE = "restore"  # checks run with the target branch's version
-
-
-class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What work must pass before it counts as done."""
-
-    checks: tuple[Check, ...] = ()
-    keep_going: bool = False
-    protected: tuple[str, ...] = ()
-    protection: Protection = Protection.REPORT
-
-    @property
-    def mark(self) -> str:
-        """The same for the same gate, and for no other."""
-        from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no mark
-
-        return blake2b(msgspec.json.encode(self), digest_size=8).hexdigest()
-
-    def move(
-        self, workspace: str, *, commit: str = "", timeout_s: float | None = None
-    ) -> "RunChecks":
-        """Have work looked at by it."""
-        return RunChecks(
-            checks=self.checks,
-            workspace=workspace,
-            commit=commit,
-            keep_going=self.keep_going,
-            protected=self.protected,
-            protection=self.protection,
-            timeout_s=timeout_s,
-        )
-
-
 class RunChecks(_Move, frozen=True, tag="run_checks"):
     checks: tuple[Check, ...]
     workspace: str
@@ -156,6 +109,18 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     protected: tuple[str, ...] = ()  # patterns of paths that the gate stands on
     protection: Protection = Protection.REPORT
     timeout_s: float | None = None  # for all of them together
+
+    @classmethod
+    def by(cls, gate: Gate, workspace: str, **more: Any) -> Self:
+        """Have work looked at by a gate."""
+        return cls(
+            checks=gate.checks,
+            workspace=workspace,
+            keep_going=gate.keep_going,
+            protected=gate.protected,
+            protection=gate.protection,
+            **more,
+        )
 
 
 class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):

@@ -7,8 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from allstop.core.brakes import Limits
+from allstop.core.gates import Check, Gate, Protection
 from allstop.core.ids import AgentName
-from allstop.core.moves import Check, Gate, Protection
 from allstop.core.retries import Backoff
 
 

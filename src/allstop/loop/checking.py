@@ -11,16 +11,15 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.core.gate import findings
+from allstop.core.gates import Check, Protection
 from allstop.core.ids import RunId
 from allstop.core.moves import (
-    Check,
     CheckResult,
     ChecksDone,
     Failed,
     FailureKind,
     Finding,
     Item,
-    Protection,
     RunChecks,
     gate_error,
 )

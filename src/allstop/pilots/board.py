@@ -115,10 +115,9 @@ class BoardPilot:
             return Wait(reason=f"{state.errors} tasks failed in a row", for_person=True)
         if board.merges and not state.merging:
             return _merge(state)
-        if state.at_work(brief.now) < spec.slots:
-            task = _best(state, brief.now)
-            if task is not None:
-                return _start(spec, task)
+        has_room = state.at_work(brief.now) < spec.slots
+        if has_room and (task := _best(state, brief.now)) is not None:
+            return _start(spec, task)
         until = _free_again_at(state, brief.now)
         return Wait(reason=_reason(state, brief.now), until=until, for_person=not state.refs)
 

@@ -11,22 +11,22 @@ from msgspec.structs import replace
 from allstop.core import prompts
 from allstop.core.commands import Retry
 from allstop.core.events import Commanded, Event, MoveEnded
+from allstop.core.gates import Gate, Protection
 from allstop.core.moves import (
     OURS,
     ChecksDone,
     Failed,
     FailureKind,
     Finish,
-    Gate,
     Integrate,
     Integrated,
     Land,
     Landed,
     Move,
     Outcome,
-    Protection,
     Result,
     Revert,
+    RunChecks,
     Wait,
 )
 from allstop.core.plain import one_line
@@ -88,7 +88,7 @@ class MergePilot:
             return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
         if not state.checked and (gate.checks or _forbids(made.gate)):
-            return gate.move(spec.task, commit=made.commit)
+            return RunChecks.by(gate, spec.task, commit=made.commit)
         if not state.landed:
             return Land(target=spec.target, tip=made.tip, commit=made.commit)
         commit = "" if made.commit == made.tip else made.commit  # the tip is somebody else's

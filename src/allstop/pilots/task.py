@@ -36,6 +36,7 @@ from allstop.core.moves import (
     Move,
     OpenWorkspace,
     Outcome,
+    RunChecks,
     TakeTurn,
     TurnDone,
     Wait,
@@ -153,7 +154,7 @@ def _completing(state: TaskState) -> Move:
     spec, gate = state.spec, state.held_to
     if not _is_verified(state):
         left_s = attempts.seconds_left(state)
-        return gate.move(spec.task, timeout_s=None if left_s == math.inf else left_s)
+        return RunChecks.by(gate, spec.task, timeout_s=None if left_s == math.inf else left_s)
     if spec.branch and not state.delivered:
         return Deliver(workspace=spec.task, branch=spec.branch)
     return Finish(outcome=Outcome.DONE, facts=_facts(state))

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from allstop.core.gates import Check, Gate
 from allstop.core.moves import (
     Change,
-    Check,
     CheckResult,
     Delivered,
     Failed,
-    Gate,
     Integrated,
     Landed,
     Surveyed,

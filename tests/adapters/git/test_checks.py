@@ -5,7 +5,8 @@ import subprocess
 import anyio
 
 from allstop.adapters.checks import BoxedChecks
-from allstop.core.moves import Check, RunChecks
+from allstop.core.gates import Check
+from allstop.core.moves import RunChecks
 from allstop.loop.hands import Hands
 
 
