@@ -49,7 +49,9 @@ def some_command(chance, run, state):
         return chance.choice(
             [
                 SetMode(mode=chance.choice(list(Mode))),
-                Equip(spec=replace(spec, slots=chance.randint(1, 3), errors=3)),
+                Equip(
+                    spec=replace(spec, slots=chance.randint(1, 3), errors=3, retries_first=False)
+                ),
                 Equip(spec=replace(spec, count=chance.choice([None, 1, 4]))),
             ]
         )
@@ -101,8 +103,18 @@ def check_start(run, state, event):
         return
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
     free = somebody_is_free_for(by_chance.in_order(board), state.pilot, event.at)
-    wanted = [t for t in free if t.assigned or spec.mode is Mode.AUTOPILOT]
+    wanted = free if picks_itself(state.pilot) else chosen_by_people(free, state.pilot)
     rule(task == wanted[0], "the best ready task starts", run, task, wanted[0])
+
+
+def picks_itself(pilot):
+    has_enough = pilot.spec.count is not None and pilot.started >= pilot.spec.count
+    return pilot.spec.mode is Mode.AUTOPILOT and not has_enough
+
+
+def chosen_by_people(tasks, pilot):
+    """Assigned ones, then those they want to be tried again."""
+    return [task for task in tasks if task.assigned or task.id in pilot.retried]
 
 
 def somebody_is_free_for(tasks, pilot, now):
