@@ -96,6 +96,7 @@ DEFAULTS = {
         "repeated_errors": 3,
         "max_compactions": 3,
         "compaction_turns": 10,
+        "guarded_files": "pause",
         "approvals": "policy",
         "approval_timeout_s": 600,
     },
