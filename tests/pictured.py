@@ -61,6 +61,13 @@ Now the view keeps the cursor in the address, so that a reload shows the same ro
   { sleep = 600 },
 ]
 """
+BUDGET = """
+[budget]
+turns = 12
+tokens = 150_000
+cost_usd = 1.0
+minutes = 60
+"""
 CHECK = """
 if [ -e audit.py ]; then
   echo 'test_audit.py ...........F'
@@ -96,7 +103,8 @@ def pictured(place):
         'when = "Paginate', 'when = "(no) '
     )
     # The thread and the talk have their turns beside the two tasks.
-    person.script(SCRIPTED + others, SETTINGS.replace("max_parallel = 2", "max_parallel = 4"))
+    settings = SETTINGS.replace("max_parallel = 2", "max_parallel = 4") + BUDGET
+    person.script(SCRIPTED + others, settings)
     person.write("check.sh", CHECK)
     said = "**Who did what, and when**, for as long as the law wants it."
     person.write("gpt.toml", TALK % (said, "claude", "Shorter.") + UNFINISHED)
