@@ -52,6 +52,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...] = ()  # others than argv[0] whose files must be there
     desk: str = ""  # a folder of the host that is shown at DESK, last on its PATH
     behind: tuple[str, ...] = ()  # programs that ours there need: shown, but not on its PATH
+    errors_late: bool = False  # what it says of them is of use in the end only, and not waited for
     trusted: bool = False  # ours: may run where there is no sandbox
     sparse: bool = False  # a shell and programs of /usr are all it needs of the system
 

@@ -112,3 +112,17 @@ def test_it_works_for_other_loops(pipes):
         return type(guard)
 
     assert anyio.run(main, backend="trio") is Called
+
+
+@pytest.mark.parametrize("kind", [Called, sentry])
+async def test_it_can_look_up_now_and_then_and_be_told_of_another(kind, pipes, anyio_backend):
+    made = kind(pipes[0], at_most_s=0.01)
+    os.write(pipes[3], b"x")
+
+    assert await woken(made)  # by itself: what came is not what it waits for
+    made.add(pipes[2])
+    assert await woken(made)
+    os.read(pipes[2], 9)
+    os.write(pipes[1], b"x")
+    assert await woken(made)
+    made.close()

@@ -8,6 +8,7 @@ import time
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from adapters.processes.place import TESTS, ZOO, output_of, run
 from allstop.adapters.processes.bare import bare
@@ -37,6 +38,19 @@ async def test_errors_and_output_are_kept_apart(any_launcher, place):
     launch = place.launch("sh", "-c", "echo out; echo err >&2; exit 7")
 
     assert await run(any_launcher, launch) == (b"out\n", b"err\n", 7)
+
+
+@pytest.mark.parametrize("errors_late", [False, True])
+async def test_k12_nothing_that_is_said_of_errors_is_lost(any_launcher, place, errors_late):
+    """K12: before other words and after them, in the end, and more than a pipe holds alone."""
+    says = "echo one >&2; echo out; echo two >&2; read line; head -c 3000000 /dev/zero >&2"
+    launch = place.launch("sh", "-c", f"{says}; echo $line; printf three >&2; exit 7")
+    launch = replace(launch, errors_late=errors_late)
+
+    out, err, code = await run(any_launcher, launch, b"go on\n")
+
+    assert (out, code) == (b"out\ngo on\n", 7)
+    assert (err[:8], len(err), err[-5:]) == (b"one\ntwo\n", 3_000_013, b"three")
 
 
 async def test_a_signal_is_a_negative_code(any_launcher, place):

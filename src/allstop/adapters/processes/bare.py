@@ -66,7 +66,7 @@ def bare(host: Host, isolation: Isolation) -> Callable[[Launch], BareTree]:
             argv = (sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES, *map(str, passed))
             spawned = spawn(argv, env={}, passed=passed)
             ours.callback(spawned.abandon)
-            tree = BareTree(spawned, lease, report, temp)
+            tree = BareTree(spawned, lease, report, temp, errors_late=launch.errors_late)
             ours.pop_all()
             return tree
 
@@ -104,13 +104,15 @@ class BareTree:
 
     kind = Kind.BARE
 
-    def __init__(self, spawned: Spawned, lease: int, report: int, temp: str) -> None:
+    def __init__(
+        self, spawned: Spawned, lease: int, report: int, temp: str, *, errors_late: bool
+    ) -> None:
         self._process = spawned.process
         self._lease: int | None = lease
         self._temp = temp
         self._end = Death(report)
         self._inlet = Inlet(spawned.stdin)
-        self._outlet = Outlet(spawned.stdout, spawned.stderr, report)
+        self._outlet = Outlet(spawned.stdout, spawned.stderr, report, errors_late=errors_late)
         self._code: int | None = None
 
     async def ready(self) -> int:

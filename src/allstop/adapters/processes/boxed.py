@@ -48,7 +48,7 @@ def boxed(host: Host) -> Callable[[Launch], BoxedTree]:
                 argv = feeds.spelled(command(scene, launch.box, recipe))
                 spawned = fenced(partial(spawn, argv, env=BWRAP_ENV, passed=feeds.numbers))
             ours.callback(spawned.abandon)
-            tree = BoxedTree(spawned, info)
+            tree = BoxedTree(spawned, info, errors_late=launch.errors_late)
             ours.pop_all()
             return tree
 
@@ -60,12 +60,13 @@ class BoxedTree:
 
     kind = Kind.BOX
 
-    def __init__(self, spawned: Spawned, info: int) -> None:
+    def __init__(self, spawned: Spawned, info: int, *, errors_late: bool) -> None:
         self._process = spawned.process
         self._stdout, self._stderr = spawned.stdout, spawned.stderr
         self._bwrap = Death(os.pidfd_open(spawned.process.pid))
         self._inlet = Inlet(spawned.stdin)
-        self._outlet = Outlet(spawned.stdout, spawned.stderr, self._bwrap.handle)
+        ended = self._bwrap.handle
+        self._outlet = Outlet(spawned.stdout, spawned.stderr, ended, errors_late=errors_late)
         os.set_blocking(info, False)
         self._info: int | None = info
         self._said = b""

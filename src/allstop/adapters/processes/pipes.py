@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import select
 import struct
@@ -16,6 +17,11 @@ from allstop.adapters.processes.sentry import sentry
 from allstop.ports import Chunk, Stream
 
 CHUNK = 64 * 1024
+
+LATE_S = 2.0
+"""So long what is said of errors may lie, while nothing else is said."""
+MUCH = 16 * 1024
+"""Whoever says that much of them is listened to from then on: else it would have to wait for us."""
 
 
 class Inlet:
@@ -49,14 +55,21 @@ class Inlet:
 
 
 class Outlet:
-    """The reading ends of its output, and the sign that it has ended."""
+    """The reading ends of its output, and the sign that it has ended.
 
-    def __init__(self, out: int, err: int, ended: int) -> None:
+    To wake up for what programs log costs as much as to wake up for what they have to say.
+    """
+
+    def __init__(self, out: int, err: int, ended: int, *, errors_late: bool = False) -> None:
         self._streams = {out: Stream.OUT, err: Stream.ERR}
         self._ended = ended
         self._left: dict[int, int] | None = None  # what is to be read after the end
         self._ready: list[int] = []
-        self._sentry = sentry(out, err, ended)
+        self._late = err if errors_late else None  # … and is read when something else is
+        watched, at_most_s = (
+            ((out, ended), LATE_S) if errors_late else ((out, err, ended), math.inf)
+        )
+        self._sentry = sentry(*watched, at_most_s=at_most_s)
         self._poll = select.poll()  # … and which of them it was
         for number in (out, err, ended):
             self._poll.register(number, select.POLLIN)
@@ -91,10 +104,17 @@ class Outlet:
             number = self._ready.pop()
             with suppress(BlockingIOError):
                 if data := os.read(number, CHUNK):
+                    self._heed(number, len(data))
                     return Chunk(self._streams[number], data)
-                self._sentry.drop(number)
+                if number != self._late:
+                    self._sentry.drop(number)
                 self._poll.unregister(number)
         return None
+
+    def _heed(self, number: int, size: int) -> None:
+        if number == self._late and size >= MUCH:
+            self._late = None
+            self._sentry.add(number)
 
     def _rest(self, left: dict[int, int]) -> Chunk | None:
         for number, size in left.items():

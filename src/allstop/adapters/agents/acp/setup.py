@@ -39,4 +39,5 @@ def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
         label=label,
         env={**box.env, "TZ": "UTC", **PATIENT, **setup.env, **key},
         programs=(setup.argv[0],),
+        errors_late=True,
     )
