@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from adapters.processes.place import HERE, TESTS
-from adapters.processes.test_as_normal_user import USER, as_user
 from allstop.adapters.processes.groups import our_groups
+from as_user import USER, as_user
 
 KERNEL = shutil.which("linux.uml")
 BOOTED_S = 600  # it is slower than the machine's own
