@@ -10,12 +10,14 @@ import anyio
 
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.stopping import ANSWER_S, raise_stop_file
+from allstop.core.errors import AllstopError
 from allstop.engines.local import EVERYTHING, LocalEngine
-from allstop.ports import Launcher, StoreBusyError, StoreFullError
+from allstop.ports import Launcher, StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
 
+TAKES_NOTHING = (StoreBusyError, StoreFullError, StoreBrokenError)
 ALL_INSTEAD = "■ ALLSTOP of everything: the store takes nothing now, and this needs no store"
 
 
@@ -37,28 +39,39 @@ async def stop_all(place: Place, by: str) -> None:
     raise_stop_file(place.house, by)
     if Sentinel(place.house.folder / "STOP").is_up():
         place.launcher.strike(EVERYTHING)
-    with suppress(StoreFullError, StoreBusyError):  # the file says it too
+    with suppress(*TAKES_NOTHING):  # the file says it too
         await place.engine.allstop(by=by)
 
 
 async def stop_one(
     place: Place, tell: Callable[[], Awaitable[object]], by: str, note: Callable[[str], None]
 ) -> None:
-    """Stop one run by `tell`; everything, where the store doesn't take that while a person waits."""
+    """Stop one run by `tell`; everything, where the store doesn't take that while a person waits.
+
+    Raises:
+        AllstopError: it can't be told at all.
+    """
     over = anyio.Event()
     told = False
+    refusal: AllstopError | None = None
 
     async def keep_telling() -> None:
-        nonlocal told
-        with suppress(StoreFullError, StoreBusyError):
+        nonlocal told, refusal
+        try:
             await tell()
             told = True
+        except TAKES_NOTHING:
+            pass  # then it is said without the store
+        except AllstopError as error:
+            refusal = error
         over.set()
 
     async with anyio.create_task_group() as group:
         group.start_soon(keep_telling)
         with anyio.move_on_after(ANSWER_S):
             await over.wait()
-        if not told:
+        if not told and refusal is None:
             note(ALL_INSTEAD)
             await stop_all(place, by)
+    if refusal is not None:
+        raise refusal
