@@ -3,6 +3,8 @@
 import json
 import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -412,3 +414,24 @@ def test_f10_resume_tells_only_what_is_new(coder):
     assert said.startswith("auto1: Write a parser. What came before: allstop log auto1\n")
     assert "turn 3" not in said
     assert "turn 6: pause" in said
+
+
+def test_f4_a_thread_that_waits_at_the_terminal_comes_to_rest(coder):
+    """F4: whoever waits for a person uses no time of the machine."""
+    person = coder(STUCK)
+    ticks = []
+
+    def rests():
+        stat = Path(f"/proc/{person.started[-1].pid}/stat").read_text().rpartition(")")[2].split()
+        ticks.append(int(stat[11]) + int(stat[12]))
+        return len(ticks) > 300 and len(set(ticks[-300:])) == 1
+
+    with ThreadPoolExecutor(1) as pool:
+        shown = pool.submit(person.at_terminal, "auto", "Write it")
+        wait_for(lambda: person.started, "the program")
+        wait_for(lambda: person.runs() == {"auto1": "waiting"}, "the pause", 30)
+        wait_for(rests, "rest", 30)
+        person.started[-1].send_signal(signal.SIGINT)
+        said, code = shown.result()
+
+    assert code == 130, said

@@ -134,6 +134,7 @@ class _Sitting:
             if record.seq <= self._seq:
                 continue
             self._seq = record.seq
+            self._stirred.set()
             told = self._story.take(record.event)
             if self._as_json:
                 print_records([record], as_json=True)
@@ -143,7 +144,6 @@ class _Sitting:
             for line in told:
                 click.echo(as_text(line))
             self._show_asks()
-        self._stirred.set()
 
     @property
     def _state(self) -> RunState[AutoState] | None:
