@@ -355,6 +355,22 @@ def test_k17_a_setup_that_fills_a_new_workspace_is_ended_and_the_task_waits(pers
     assert person.git("show", "main:x") == "x"
 
 
+@pytest.mark.parametrize("filling", ["setup", "commands"])
+def test_k17_what_the_doctor_tries_is_ended_when_it_fills_the_disk(person, filling):
+    fills = "head -c 40000000 /dev/urandom >big; sleep 70000987"
+    lines = {
+        "setup": f"[workspace]\nsetup = '{fills}'\n[verification]\ncommands = ['true']\n",
+        "commands": f"[verification]\ncommands = ['{fills}']\n",
+    }
+    person.agent("true", settings=f"[limits]\ndisk_mb = 5\n{lines[filling]}")
+
+    done = person.try_allstop("doctor")
+
+    assert "the workspace holds" in done.stdout + done.stderr
+    assert alive("sleep 70000987") == []
+    assert list((person.repository / ".allstop" / "workspaces").glob("*")) == []
+
+
 def test_k17_a_turn_whose_programs_take_too_much_memory_is_ended_and_the_task_waits(person):
     """K17: none of them alone takes too much; with a higher limit it goes on."""
     forks = """

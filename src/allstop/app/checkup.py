@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -35,13 +37,17 @@ from allstop.core.ids import RunId
 from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.plain import ending
 from allstop.core.prompting import prompt
+from allstop.loop.patience import Timekeeper
+from allstop.loop.space import Space
 from allstop.loop.unwatched import Unwatched
-from allstop.ports import Box, Launcher, Turn
+from allstop.ports import Box, Launcher, Turn, Workspaces
 from allstop.settings import roster
 from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+
+T = TypeVar("T")
 
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0
@@ -316,13 +322,13 @@ async def try_checks(house: House) -> list[CheckResult]:
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     places = await work.workspaces(house, launcher)
     name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
-    opened = await places.open(name, work.target(house), "doctor")
-    if isinstance(opened, Failed):
-        raise AllstopError(opened.message)
+    target = work.target(house)
     try:
-        place = places.place(name)
+        opened = await _within_room(places, name, places.open(name, target, "doctor"))
+        if isinstance(opened, str | Failed):
+            raise AllstopError(opened if isinstance(opened, str) else opened.message)
         boxed = BoxedChecks(launcher, trusted=house.is_trusted)
-        results = [await _try_check(boxed, check, place) for check in checks(house.settings)]
+        results = [await _try_check(boxed, check, places, name) for check in checks(house.settings)]
         return [house.secrets.scrubbed_in(result) for result in results]
     finally:
         places.discard(name)
@@ -330,10 +336,32 @@ async def try_checks(house: House) -> list[CheckResult]:
             await forget(house, places, launcher, name)
 
 
-async def _try_check(boxed: BoxedChecks, check: Check, place: Box) -> CheckResult:
+async def _try_check(
+    boxed: BoxedChecks, check: Check, places: Workspaces, name: str
+) -> CheckResult:
+    running = boxed.run(check, places.place(name), "doctor", lambda live: None)
     with anyio.move_on_after(check.timeout_s):
-        return await boxed.run(check, place, "doctor", lambda live: None)
+        result = await _within_room(places, name, running)
+        if isinstance(result, str):
+            return CheckResult(name=check.name, run=check.run, passed=False, output=result)
+        return result
     return CheckResult(name=check.name, run=check.run, passed=False, timed_out=True)
+
+
+async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
+    """What comes of it; why it was ended, where it took more room than it may."""
+    done: list[T] = []
+    space = Space(places)
+    async with anyio.create_task_group() as group:
+        group.start_soon(space.keep)
+        with (
+            Timekeeper().patience(math.inf) as patience,
+            patience.scope,
+            space.watched(RunId("doctor"), name, patience, places.outgrown),
+        ):
+            done.append(await doing)
+        group.cancel_scope.cancel()
+    return done[0] if done else patience.why
 
 
 def what_is_missing(result: CheckResult) -> str:
