@@ -650,3 +650,19 @@ def test_q20_a_run_of_the_first_edition_asks_as_it_did():
         "Turn 1: completed\n\nPlan: none was told\n\nNo files\n\nTokens of this turn: 100\n\n"
         "Compactions so far: 0\n\nWhat it said last:\nGoing on."
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "edition", "reason"),
+    [
+        (FailureKind.TIMED_OUT, 2, "the turn failed (timed out); it is tried again"),
+        (FailureKind.BAD_REQUEST, 2, "the turn failed (bad request)"),
+        (FailureKind.BAD_REQUEST, 1, "the turn failed (bad_request); it is tried again"),
+    ],
+)
+def test_f3_the_reason_after_a_failure_is_in_words(kind, edition, reason):
+    """F3: and does not say that it is tried again where it is not; older runs keep theirs."""
+    auto = Auto(edition=edition)
+    auto.fail(kind)
+
+    assert auto.decision.reason == reason

@@ -86,13 +86,20 @@ def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision
             return Decision(turn=turn, action=Action.REVIEW, reason=reason)
         return Decision(turn=turn, action=Action.STOP, reason="it says that it is done")
     if summary.kind in LIMITED:
-        reason = f"{spec.agent} is still {summary.kind}: {one_line(summary.error, 200)}"
+        reason = f"{spec.agent} is still {_kind(spec, summary)}: {one_line(summary.error, 200)}"
         return Decision(turn=turn, action=Action.PAUSE, reason=reason)
     if summary.status == "failed":
-        reason = f"the turn failed ({summary.kind}); it is tried again"
+        is_final = spec.edition >= 2 and summary.kind not in RECOVERABLE
+        again = "" if is_final else "; it is tried again"
+        reason = f"the turn failed ({_kind(spec, summary)}){again}"
         return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.7)
     reason = "it has not said that it is done"
     return Decision(turn=turn, action=Action.CONTINUE, reason=reason, confidence=0.9)
+
+
+def _kind(spec: AutoSpec, summary: TurnSummary) -> str:
+    """In words; the first edition wrote it as the record does."""
+    return str(summary.kind) if spec.edition < 2 else str(summary.kind).replace("_", " ")
 
 
 def after_gate(turn: int, gate: ChecksDone) -> Decision:
