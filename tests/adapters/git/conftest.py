@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.git.desk import commit, desk_at, git
+from adapters.git.desk import OPENED, commit, desk_at, git
 
 
 @pytest.fixture
@@ -21,9 +21,14 @@ def root(tmp_path):
     return root
 
 
+@pytest.fixture(autouse=True)
+def _closes_desks():
+    """Their gits are ended with them: tests of processes count all that the process has."""
+    yield
+    while OPENED:
+        OPENED.pop().workspaces.close()
+
+
 @pytest.fixture
 async def desk(root, tmp_path, anyio_backend):
-    """Its gits are ended with it: tests of processes count all that the process has."""
-    desk = await desk_at(root, tmp_path)
-    yield desk
-    desk.workspaces.close()
+    return await desk_at(root, tmp_path)

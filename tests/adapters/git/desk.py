@@ -98,6 +98,9 @@ class Desk:
         return result
 
 
+OPENED = []  # to be closed after the test
+
+
 async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
     """`around` is put around the launcher of what isn't the agent's."""
     launcher = await make_launcher("auto", tmp_path / "live")
@@ -114,4 +117,6 @@ async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
         stores=await repository.object_stores(),
         **how,
     )
-    return Desk(root, launcher, workspaces)
+    desk = Desk(root, launcher, workspaces)
+    OPENED.append(desk)
+    return desk

@@ -11,9 +11,9 @@ from allstop.core.errors import AllstopError
 
 @pytest.fixture
 def cleaning(desk):
-    return Cleaning(
-        Repository(desk.root), desk.folder, launcher=desk.launcher, workspaces=desk.workspaces
-    )
+    repository = Repository(desk.root)
+    yield Cleaning(repository, desk.folder, launcher=desk.launcher, workspaces=desk.workspaces)
+    repository.close()
 
 
 async def merged(desk, name="w"):
