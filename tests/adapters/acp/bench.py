@@ -82,6 +82,11 @@ class Bench:
         asked = replace(turn(self.place, text), **fields)
         return await agent.take_turn(asked, watch or Onlooker(allows=True))
 
+    @property
+    def asked_last(self):
+        """What its model was asked; for a title it is at any time."""
+        return [each for each in self.server.requests if not each.wants_structure][-1]
+
     async def until_beating(self):
         await until(lambda: self.beat.exists() and self.beat.stat().st_size)
 

@@ -21,7 +21,7 @@ async def test_k10_an_interrupt_ends_its_commands_and_the_conversation_goes_on(b
 
     result = await bench.turn(agent, thread=watch.threads[0])
 
-    told = json.dumps(bench.server.requests[-1].body["messages"])
+    told = json.dumps(bench.asked_last.body["messages"])
     assert (result.text, result.thread) == ("zebra", watch.threads[0])
     assert "interrupted by user" in told
 
@@ -41,7 +41,7 @@ async def test_f1_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench
     assert not await bench.is_beating()
     again = await bench.turn(agent, text="second", thread=watch.threads[0])
 
-    told = bench.server.requests[-1].user
+    told = bench.asked_last.user
     assert results[0].kind is FailureKind.CRASHED
     assert (again.text, again.thread) == ("zebra", watch.threads[0])
     assert "first" in told
@@ -69,7 +69,7 @@ async def test_k10_a_conversation_can_be_copied(bench):
 
     assert copy.text == "two"
     assert copy.thread != first.thread
-    assert "first" in bench.server.requests[-1].user
+    assert "first" in bench.asked_last.user
 
 
 async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
@@ -79,7 +79,7 @@ async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
 
     await bench.turn(agent)
 
-    (told,) = came_back(bench.server.requests[-1])
+    (told,) = came_back(bench.asked_last)
     assert "canary" not in told
     assert "HOME=/home/agent" in told
     assert "/project" in told

@@ -71,7 +71,7 @@ async def test_b7_it_asks_and_is_answered_in_every_turn_of_a_conversation(bench)
     question = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
     ask = Ask(id="allstop-1", kind="question", text=question.text, questions=(question,))
     assert watch.asks == [ask, ask]
-    assert "Blue" in came_back(bench.server.requests[-1])[-1]
+    assert "Blue" in came_back(bench.asked_last)[-1]
 
 
 async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
@@ -81,7 +81,7 @@ async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
 
     result = await bench.turn(agent, Onlooker(allows=True))
 
-    assert "there was no answer\\ncode 1" in came_back(bench.server.requests[-1])[-1]
+    assert "there was no answer\\ncode 1" in came_back(bench.asked_last)[-1]
     assert result.said.signal is Signal.NONE
 
 

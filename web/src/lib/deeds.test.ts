@@ -89,16 +89,16 @@ test('a deed becomes the words of a command', () => {
 })
 
 test('a merge that failed can be tried again, and one that does not fit goes back to the agent', () => {
-  const ended = { attempts: [{ outcome: 'done' }] as TaskView['attempts'] }
+  const attempts = [{ outcome: 'done' }] as TaskView['attempts']
+  const unfit = { attempts, lacks_merge: false, remedies: ['retry', 'edit', 'rollback'] }
+  const unmerged = { attempts, lacks_merge: true, remedies: ['approve', ...unfit.remedies] }
   const firsts = [
-    deedsFor(task('waiting', { ...ended, lacks_merge: true })),
-    deedsFor(task('waiting', { ...ended, lacks_merge: false })),
+    deedsFor(task('waiting', unmerged)),
+    deedsFor(task('waiting', unfit)),
     deedsFor(task('waiting', { attempts: [{}] as TaskView['attempts'] })),
   ].map((deeds) => deeds.find(({ isFirst }) => isFirst)?.name)
 
   expect(firsts).toEqual(['approve', 'retry', 'answer'])
-  for (const lacks_merge of [true, false])
-    expect(deedsFor(task('waiting', { ...ended, lacks_merge })).map(({ name }) => name)).toContain(
-      'rollback',
-    )
+  for (const each of [unmerged, unfit])
+    expect(deedsFor(task('waiting', each)).map(({ name }) => name)).toContain('rollback')
 })
