@@ -43,7 +43,7 @@ from allstop.core.moves import (
     is_turn,
     on_record,
 )
-from allstop.core.run import Deciding, OpenMove, Pilot, RunState
+from allstop.core.run import OpenMove, Pilot, RunState, deciding
 from allstop.ports import Entry
 
 S = TypeVar("S")
@@ -102,9 +102,9 @@ class Page(Struct, Generic[S], frozen=True, gc=False):
     def ended(self, event: MoveEnded) -> Page[S]:
         """With what is decided upon it, which the fold itself does not need."""
         page = self.also(event)
-        if not isinstance(self.pilot, Deciding):
+        if (pilot := deciding(self.pilot)) is None:
             return page
-        decided = self.pilot.decided(self.state.pilot, page.state.pilot)
+        decided = pilot.decided(self.state.pilot, page.state.pilot)
         if decided is None:
             return page
         entry = Entry(self.run, replace(event, decided=decided))
