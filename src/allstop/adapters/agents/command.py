@@ -63,12 +63,11 @@ class CommandAgent:
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         if turn.fork:
             return NO_COPY
-        out, err = SpokenTail(turn.prompt.whole), Tail()
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(out.tell, watch)
+                out = SpokenTail(turn.prompt.whole, watch, group)
                 try:
-                    result = await self._run(turn, watch, out, err)
+                    result = await self._run(turn, watch, out, Tail())
                 finally:
                     out.close()
         except ExceptionGroup as errors:

@@ -21,7 +21,7 @@ from contextlib import (
     contextmanager,
     suppress,
 )
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.desk import SERVER, Desk, is_open
 from allstop.adapters.agents.groups import first_of
+from allstop.adapters.agents.knocking import on_first_knock
 from allstop.adapters.agents.lines import Lines, LineTooLongError
 from allstop.core.mcp import PARSE, Call, Message, error, heard
 from allstop.ports import DESK, Isolation, Launch, Turn
@@ -102,8 +103,9 @@ class Doors:
         place.forget_callers()
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(Door(desk, word).serve, place.listener)
-                yield Way(folder=str(place.folder), word=word)
+                serve = partial(group.start_soon, Door(desk, word).serve, place.listener)
+                with on_first_knock(place.socket, serve):  # most turns never have one
+                    yield Way(folder=str(place.folder), word=word)
                 group.cancel_scope.cancel()
         except ExceptionGroup as errors:
             raise first_of(errors) from errors

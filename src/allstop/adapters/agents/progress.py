@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from allstop.core.moves import Item
 from allstop.core.replies import Signal, read_signal
@@ -19,11 +21,13 @@ class SpokenTail(Tail):
     What stands in the prompt is not the program's own word: it may only be echoed.
     """
 
-    def __init__(self, prompt: str) -> None:
+    def __init__(self, prompt: str, watch: Watch, group: TaskGroup) -> None:
         super().__init__()
         self._known = frozenset(map(str.strip, prompt.splitlines()))
+        self._watch = watch
+        self._group = group
         self._begun = b""  # of a line
-        self._to, self._from = anyio.create_memory_object_stream[str](MOST_WAITING)
+        self._to: MemoryObjectSendStream[str] | None = None  # most programs say nothing of it
 
     def add(self, data: bytes) -> None:
         super().add(data)
@@ -34,17 +38,21 @@ class SpokenTail(Tail):
                 self._read(line.strip())
 
     def close(self) -> None:
-        self._to.close()
-
-    async def tell(self, watch: Watch) -> None:
-        """Until it is closed."""
-        with self._from:
-            async for text in self._from:
-                await watch.saw(Item(kind="progress", text=text))
+        """Nothing more will be said; what was is told before the group ends."""
+        if self._to is not None:
+            self._to.close()
 
     def _read(self, line: str) -> None:
         said = read_signal(line)
         if said.signal is not Signal.PROGRESS or line in self._known:
             return
+        if self._to is None:
+            self._to, told = anyio.create_memory_object_stream[str](MOST_WAITING)
+            self._group.start_soon(self._tell, told)
         if self._to.statistics().current_buffer_used < MOST_WAITING:
             self._to.send_nowait(said.text)
+
+    async def _tell(self, told: MemoryObjectReceiveStream[str]) -> None:
+        with told:
+            async for text in told:
+                await self._watch.saw(Item(kind="progress", text=text))
