@@ -18,11 +18,17 @@ from allstop.ports import Box
 from allstop.testing.agents import Onlooker, turn
 
 
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request):
+    """The first knock is heard in another way by each."""
+    return request.param
+
+
 @pytest.fixture
 async def doors(tmp_path):
     doors = Doors(tmp_path / "desks")
     yield doors
-    await doors.close()
+    doors.close()
 
 
 @asynccontextmanager
@@ -112,7 +118,7 @@ async def test_b7_nothing_of_it_is_left_behind_the_last_turn(doors, tmp_path):
     async with doors.opened(Desk(Onlooker())) as way:
         assert os.listdir(tmp_path / "desks")
 
-    await doors.close()
+    doors.close()
 
     assert os.listdir(tmp_path / "desks") == []
     assert not os.path.exists(way.folder)
@@ -126,7 +132,7 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
     async with doors.opened(Desk(Onlooker())) as one, others.opened(Desk(Onlooker())) as other:
         there = sorted(os.listdir(tmp_path / "desks"))
 
-    await others.close()
+    others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
 
 
@@ -138,7 +144,7 @@ async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(doors
     shutil.rmtree(way.folder)
     async with way_to(Desk(Onlooker()), doors, asked) as again:
         there = os.listdir(again.folder)
-    await doors.close()
+    doors.close()
     shutil.rmtree(tmp_path / "desks")
     (tmp_path / "desks").write_text("no folder")
     async with way_to(Desk(Onlooker()), doors, asked) as none:

@@ -91,7 +91,7 @@ class CommandAgent:
 
     async def close(self) -> None:
         if self._doors is not None:
-            await self._doors.close()
+            self._doors.close()
 
     def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
         text = turn.prompt.whole

@@ -27,13 +27,12 @@ from typing import NamedTuple
 
 import anyio
 import msgspec
-from anyio.abc import SocketListener, SocketStream
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.adapters.agents.callers import Caller, next_caller, on_first_knock
 from allstop.adapters.agents.desk import SERVER, Desk, is_open
 from allstop.adapters.agents.groups import first_of
-from allstop.adapters.agents.knocking import on_first_knock
 from allstop.adapters.agents.lines import Lines, LineTooLongError
 from allstop.core.mcp import PARSE, Call, Message, error, heard
 from allstop.ports import DESK, Isolation, Launch, Turn
@@ -67,7 +66,6 @@ class Place(NamedTuple):
 
     folder: Path
     socket: socket.socket
-    listener: SocketListener
 
     def forget_callers(self) -> None:
         """Nobody who knocked in an earlier turn is heard in a later one."""
@@ -75,8 +73,8 @@ class Place(NamedTuple):
             while True:
                 self.socket.accept()[0].close()
 
-    async def remove(self) -> None:
-        await self.listener.aclose()
+    def remove(self) -> None:
+        self.socket.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -99,11 +97,11 @@ class Doors:
         Raises:
             OSError: there is no place for it.
         """
-        place = await self._unused_one() or await self._made()
+        place = self._unused_one() or self._made()
         place.forget_callers()
         try:
             async with anyio.create_task_group() as group:
-                serve = partial(group.start_soon, Door(desk, word).serve, place.listener)
+                serve = partial(group.start_soon, Door(desk, word).serve, place.socket)
                 with on_first_knock(place.socket, serve):  # most turns never have one
                     yield Way(folder=str(place.folder), word=word)
                 group.cancel_scope.cancel()
@@ -112,19 +110,19 @@ class Doors:
         finally:
             self._unused.append(place)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         while self._unused:
-            await self._unused.pop().remove()
+            self._unused.pop().remove()
 
-    async def _unused_one(self) -> Place | None:
+    def _unused_one(self) -> Place | None:
         while self._unused:
             place = self._unused.pop()
             if (place.folder / SOCKET).exists():
                 return place
-            await place.remove()  # somebody has begun to
+            place.remove()  # somebody has begun to
         return None
 
-    async def _made(self) -> Place:
+    def _made(self) -> Place:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sweep()
         place = self._folder / secrets.token_hex(8)
@@ -133,8 +131,7 @@ class Doors:
         program = place / PROGRAM
         program.write_text(_program())
         program.chmod(0o755)
-        listening = _bound(place)
-        return Place(place, listening, await SocketListener.from_socket(listening))
+        return Place(place, _bound(place))
 
     def _sweep(self) -> None:
         """Away with what killed processes have left behind."""
@@ -169,19 +166,21 @@ class Door:
         self._has_come = False  # who knows the word
         self._visitors = 0
 
-    async def serve(self, listener: SocketListener) -> None:
-        await listener.serve(self._receive)
+    async def serve(self, door: socket.socket) -> None:
+        async with anyio.create_task_group() as visits:
+            while True:
+                visits.start_soon(self._receive, await next_caller(door))
 
-    async def _receive(self, visitor: SocketStream) -> None:
+    async def _receive(self, visitor: Caller) -> None:
         self._visitors += 1
         try:
-            async with visitor:
+            with visitor:
                 if self._visitors <= MOST_VISITORS:
                     await self._hear(visitor)
         finally:
             self._visitors -= 1
 
-    async def _hear(self, visitor: SocketStream) -> None:
+    async def _hear(self, visitor: Caller) -> None:
         """To its end; who has gone wants no answers."""
         seats, sending = anyio.Semaphore(MOST_AT_ONCE), anyio.Lock()
 
@@ -204,13 +203,12 @@ class Door:
         self._has_come = True
         return True
 
-    async def _answer(self, visitor: SocketStream, sending: anyio.Lock, line: bytes) -> None:
+    async def _answer(self, visitor: Caller, sending: anyio.Lock, line: bytes) -> None:
         said = _said_to(line)
         answer = await self._desk.used(said) if isinstance(said, Call) else said
         if answer is not None:
             async with sending:
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await visitor.send(msgspec.json.encode(answer) + b"\n")
+                await visitor.send(msgspec.json.encode(answer) + b"\n")
 
 
 def _said_to(line: bytes) -> Message | Call | None:
@@ -221,11 +219,11 @@ def _said_to(line: bytes) -> Message | Call | None:
     return heard(SERVER, message)
 
 
-async def _lines(visitor: SocketStream) -> AsyncGenerator[bytes, None]:
+async def _lines(visitor: Caller) -> AsyncGenerator[bytes, None]:
     lines = Lines(LONGEST)
-    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, LineTooLongError):
-        while True:
-            for line in lines.whole(await visitor.receive()):
+    with suppress(LineTooLongError):
+        while data := await visitor.receive():
+            for line in lines.whole(data):
                 yield line
 
 

@@ -59,7 +59,7 @@ class AcpAgent:
 
     async def close(self) -> None:
         if self._doors is not None:
-            await self._doors.close()
+            self._doors.close()
 
     async def _in_box(self, turn: Turn, watch: Watch, way: Way | None) -> TurnDone | Failed:
         launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
