@@ -40,7 +40,7 @@ from allstop.core.prompting import prompt
 from allstop.loop.patience import Timekeeper
 from allstop.loop.space import Space
 from allstop.loop.unwatched import Unwatched
-from allstop.ports import Box, Launcher, Turn, Workspaces
+from allstop.ports import Box, Isolation, Turn, Workspaces
 from allstop.settings import roster
 from allstop.settings.model import Agent, Driver
 
@@ -161,21 +161,21 @@ def _place(house: House, folder: Path) -> Box:
     return replace(own_box(house, folder / "home"), workspace=str(folder / "work"))
 
 
-async def examine(house: House) -> list[Finding]:
-    """Everything but the checks, which may take long."""
+async def examine(house: House, isolation: Isolation | None = None) -> list[Finding]:
+    """Everything but the checks, which may take long. The sandbox is tried, unless it was before."""
     git = await anyio.to_thread.run_sync(_git)
     if not git.ok:  # without it the rest can't even be looked at
         return [_python(), git]
     disk = _disk(house)
     if disk.needed and not disk.ok:
         return [_python(), git, disk]
-    launcher = await make_launcher("auto", house.live)
+    isolation = isolation or (await make_launcher("auto", house.live)).isolation
     return [
         _python(),
         git,
         _repository(house),
         *await _store(house),
-        _sandbox(house, launcher),
+        _sandbox(house, isolation),
         _memory(house),
         disk,
         _port(house),
@@ -229,8 +229,7 @@ async def _store(house: House) -> list[Finding]:
     return [Finding(name="allstop", ok=False, found=found, hint=hint, needed=False)]
 
 
-def _sandbox(house: House, launcher: Launcher) -> Finding:
-    isolation = launcher.isolation
+def _sandbox(house: House, isolation: Isolation) -> Finding:
     if isolation.boxed:
         return Finding(name="sandbox", ok=True, found=f"tried: {isolation.how}")
     off = house.settings.sandbox.mode.value == "off"

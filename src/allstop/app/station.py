@@ -44,6 +44,7 @@ class Station:
     def __init__(self, shop: Workshop, group: TaskGroup, note: Note) -> None:
         self.house = shop.house
         self.engine = shop.engine
+        self.isolation = shop.launcher.isolation
         self._shop = shop
         self._group = group
         self._note = note

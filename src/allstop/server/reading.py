@@ -179,8 +179,9 @@ async def settings(desk: Desk, _: asked.Nothing) -> shapes.SettingList:
 
 
 async def checkup(desk: Desk, _: asked.Nothing) -> shapes.Checkup:
-    house = desk.house
-    findings = await examine(house)
+    """A box that holds was tried when this process began; one that is missing is tried again."""
+    house, isolation = desk.house, desk.station.isolation
+    findings = await examine(house, isolation if isolation.boxed else None)
     if house.root is None:
         return shapes.Checkup(
             findings=findings, has_file=False, has_agents=False, agents=(), checks=()
