@@ -13,7 +13,7 @@ import anyio
 import uvicorn
 
 from allstop.adapters.overhearing import Ear, ear
-from allstop.adapters.processes.peers import comes_from_work
+from allstop.adapters.processes.peers import Peers
 from allstop.app.announcing import room_for_one
 from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
@@ -152,5 +152,5 @@ def _locks(house: House, wishes: Wishes, port: int) -> Locks:
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
-        is_agent=lambda peer, own: comes_from_work(house.live, peer, own),
+        is_agent=Peers().comes_from_work,
     )

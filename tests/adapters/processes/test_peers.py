@@ -3,12 +3,18 @@
 import ipaddress
 import os
 import socket
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import pytest
+from msgspec.structs import replace
 
+from adapters.processes.place import until_ready
 from allstop.adapters.processes import peers
-from allstop.adapters.processes.diag import End, socket_at
+from allstop.adapters.processes.bare import bare
+from allstop.adapters.processes.diag import End, Socket, socket_at
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.peers import Peers
+from allstop.ports import Isolation, Network
 from people import wait_for
 
 
@@ -31,8 +37,42 @@ def end(name):
     return End(ipaddress.ip_address(name[0]), name[1])
 
 
-def number(each):
-    return os.fstat(each.fileno()).st_ino
+def named(each):
+    return Socket(number=os.fstat(each.fileno()).st_ino, user=os.geteuid())
+
+
+HIDING = """
+import array, os, signal, socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+client.sendall(b"x")
+match sys.argv[2]:
+    case "on its way to itself":
+        to, back = socket.socketpair()
+        rights = array.array("i", [client.fileno()])
+        to.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        client.close()
+    case "in one process after another":
+        print("ready", flush=True)
+        while os.fork() == 0:
+            pass
+        os._exit(0)
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+@asynccontextmanager
+async def reached_by(launcher, launch, how):
+    """What a program connects to in that way: its end of the connection, and ours."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        launch = replace(launch, argv=(*launch.argv, port, how))
+        async with launcher.launch(launch) as child:
+            await until_ready(child)
+            accepted, peer = server.accept()
+            with accepted:
+                assert accepted.recv(1) == b"x"
+                yield peer, accepted.getsockname()
 
 
 @pytest.mark.parametrize(
@@ -45,13 +85,13 @@ def number(each):
 )
 def test_k22_the_kernel_and_its_tables_name_the_same_sockets(family, host, to):
     with connected(family, host, to) as (client, accepted, far, near):
-        assert socket_at(far, near) == number(client)
-        assert socket_at(near, far) == number(accepted)
-        assert peers._in_tables(far, near) == {str(number(client))}
+        assert socket_at(far, near) == named(client)
+        assert socket_at(near, far) == named(accepted)
+        assert peers._in_tables(far, near) == {named(client)}
 
         client.close()
-        wait_for(lambda: socket_at(far, near) == 0, "nobody to hold it")
-        assert peers._in_tables(far, near) == {peers.NOBODY}
+        wait_for(lambda: socket_at(far, near).number == 0, "nobody to hold it")
+        assert {each.number for each in peers._in_tables(far, near)} == {0}
 
 
 def test_k22_what_is_not_there_is_not_named():
@@ -63,10 +103,36 @@ def test_k22_what_is_not_there_is_not_named():
         assert peers._in_tables(nobody, near) == set()
 
 
-def test_k22_a_connection_of_ours_is_no_agents_and_one_of_nobody_is(tmp_path):
+def test_k22_a_connection_of_ours_is_no_agents_and_one_of_nobody_is():
     with connected(socket.AF_INET, "127.0.0.1") as (client, _, _, _):
         peer, own = client.getsockname(), client.getpeername()
-        assert not peers.comes_from_work(tmp_path, peer, own)
+        asked = Peers()
+        assert not asked.comes_from_work(peer, own)
+        assert not asked.comes_from_work(peer, own), "who is remembered is the same"
 
         client.close()
-        wait_for(lambda: peers.comes_from_work(tmp_path, peer, own), "that nobody can say")
+        wait_for(lambda: asked.comes_from_work(peer, own), "that nobody can say")
+
+
+@pytest.mark.parametrize("how", ["plainly", "on its way to itself", "in one process after another"])
+async def test_k22_a_box_of_any_store_is_known_however_it_holds_its_socket(place, launcher, how):
+    """In its list of files or in none: what nobody holds is no browser's."""
+    launch = place.python(HIDING, network=Network.FULL)
+    async with reached_by(launcher, launch, how) as (peer, own):
+        found = {Peers().comes_from_work(peer, own) for _ in range(50)}
+
+    assert found == {True}
+
+
+async def test_k22_a_program_without_a_box_is_known_too(place, host, live_dir):
+    off = Isolation(boxed=False, allowed=True, how="bare")
+    launcher = ProcessLauncher(isolation=off, start=bare(host, off), live_dir=live_dir)
+    async with reached_by(launcher, place.python(HIDING), "plainly") as (peer, own):
+        assert Peers().comes_from_work(peer, own)
+
+
+def test_k22_who_comes_by_another_address_of_this_machine_and_is_gone_is_refused():
+    assert peers._is_here(ipaddress.ip_address("127.0.0.2"))
+    assert peers._is_here(ipaddress.ip_address("::1"))
+    assert not peers._is_here(ipaddress.ip_address("192.0.2.1"))
+    assert not peers._is_here(ipaddress.ip_address("2001:db8::1"))

@@ -36,10 +36,13 @@ class End(NamedTuple):
     port: int
 
 
-def socket_at(here: End, there: End) -> int | None:
-    """The number of the socket that is at `here` and connected to `there`; None if there is none.
+class Socket(NamedTuple):
+    number: int  # 0 once nobody holds it any more, though what was sent may still arrive
+    user: int  # who made it
 
-    It is 0 once nobody holds it any more, though what was sent may still arrive.
+
+def socket_at(here: End, there: End) -> Socket | None:
+    """The socket that is at `here` and connected to `there`; None if there is none.
 
     Raises:
         OSError: the kernel doesn't tell.
@@ -57,7 +60,7 @@ def socket_at(here: End, there: End) -> int | None:
             return None
         raise OSError(-code, "sock_diag")
     fields = _ANSWERED.unpack_from(answer, _HEADER.size)
-    return None if fields[1] == LISTENS else int(fields[-1])
+    return None if fields[1] == LISTENS else Socket(number=fields[-1], user=fields[-2])
 
 
 def _question(here: End, there: End) -> bytes:

@@ -7,51 +7,74 @@ the control room. The kernel knows whose socket it is that such a request comes 
 from __future__ import annotations
 
 import ipaddress
-import os
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from allstop.adapters.processes.diag import Address, End, socket_at
-from allstop.adapters.processes.proc import family_of
-from allstop.adapters.processes.registry import recorded
+from allstop.adapters.processes.diag import Address, End, Socket, socket_at
+from allstop.adapters.processes.holders import holder_of
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTENS = "0A"
-NOBODY = "0"  # the socket's number once it is closed, though what was sent may still arrive
+MOST_REMEMBERED = 8
 
 
-def comes_from_work(live: Path, peer: tuple[str, int], own: tuple[str, int]) -> bool:
-    """Of a connection from `peer` to `own` here; `live` is where trees are listed.
+class Peers:
+    """Remembers who came before: a browser comes again and again."""
 
-    One whose other end has been closed by whoever sent it counts as theirs, although nothing of
-    theirs may live any more: nobody can say. False where the kernel doesn't tell.
-    """
-    try:
-        far, near = (End(ipaddress.ip_address(host), port) for host, port in (peer, own))
-        sockets = _sockets(far, near)
-    except (OSError, ValueError):
-        return False
-    if sockets is None:
-        return False
-    if not sockets - {NOBODY}:
-        return bool(sockets) or far.host.is_loopback
-    pids = (pid for tree in recorded(live) for pid in _members(tree.root.pid))
-    return any(_holds(pid, sockets) for pid in pids)
+    def __init__(self) -> None:
+        self._seen: tuple[int, ...] = ()
+
+    def comes_from_work(self, peer: tuple[str, int], own: tuple[str, int]) -> bool:
+        """Of a connection from `peer` to `own` here.
+
+        One whose other end nobody holds counts as theirs, although nothing of theirs may live any
+        more: a program that wants to hide can let go of it, or have it on its way to itself. False
+        where the kernel doesn't tell.
+        """
+        try:
+            far, near = (End(ipaddress.ip_address(host), port) for host, port in (peer, own))
+            sockets = _sockets(far, near)
+        except (OSError, ValueError):
+            return False
+        if sockets is None:
+            return False
+        held = [each for each in sockets if each.number]
+        if not held:
+            return bool(sockets) or _is_here(far.host)
+        return any(self._is_held_at_work(each) for each in held)
+
+    def _is_held_at_work(self, wanted: Socket) -> bool:
+        sight = holder_of(wanted, self._seen)
+        if sight.holder is None:
+            return sight.is_whole
+        others = (pid for pid in self._seen if pid != sight.holder)
+        self._seen = (sight.holder, *others)[:MOST_REMEMBERED]
+        return sight.at_work
 
 
-def _sockets(far: End, near: End) -> set[str] | None:
+def _sockets(far: End, near: End) -> set[Socket] | None:
     """Those at the far end; None where the kernel doesn't tell, since it doesn't know ours either."""
     with suppress(OSError):
         if socket_at(near, far) is not None:
             found = socket_at(far, near)
-            return set() if found is None else {str(found)}
+            return set() if found is None else {found}
     return _in_tables(far, near)
 
 
-def _in_tables(far: End, near: End) -> set[str] | None:
+def _is_here(host: Address) -> bool:
+    """Whether it is an address of this machine: only these can be taken."""
+    family = socket.AF_INET if host.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as taken, suppress(OSError):
+        taken.bind((str(host), 0))
+        return True
+    return False
+
+
+def _in_tables(far: End, near: End) -> set[Socket] | None:
     """Where the kernel answers no questions about one of them."""
     rows = list(_rows())
     own = f":{near.port:04X}"
@@ -65,7 +88,7 @@ class _Row(NamedTuple):
     here: str
     there: str
     state: str
-    socket: str
+    socket: Socket
 
 
 def _rows() -> Iterator[_Row]:
@@ -74,7 +97,8 @@ def _rows() -> Iterator[_Row]:
             continue
         for line in table.read_text(encoding="ascii").splitlines()[1:]:
             fields = line.split()
-            yield _Row(fields[1], fields[2], fields[3], fields[9])
+            own = Socket(number=int(fields[9]), user=int(fields[7]))
+            yield _Row(fields[1], fields[2], fields[3], own)
 
 
 def _spelled(host: Address) -> Iterator[str]:
@@ -90,19 +114,3 @@ def _spelled(host: Address) -> Iterator[str]:
 def _words(packed: bytes) -> str:
     words = (packed[at : at + 4] for at in range(0, len(packed), 4))
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
-
-
-def _members(root: int) -> Iterator[int]:
-    yield root
-    for child, _ in family_of(root):
-        yield child
-
-
-def _holds(pid: int, sockets: set[str]) -> bool:
-    wanted = {f"socket:[{number}]" for number in sockets}
-    with suppress(OSError):
-        for fd in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - a path object costs ten times as much
-            with suppress(OSError):
-                if os.readlink(f"/proc/{pid}/fd/{fd}") in wanted:  # noqa: PTH115 - as above
-                    return True
-    return False
