@@ -82,7 +82,7 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
     """B7: neither who has none or another, nor who comes later with the right one."""
     desk, signal = Desk(Onlooker()), call("signal", signal="COMPLETE")
 
-    async with doors.opened(desk, "zebra") as way:
+    async with doors.opened(desk, ("zebra",)) as way:
         for wrong in ((signal,), ("", signal), ("giraffe", signal)):
             async with visiting(way, *wrong) as visitor:
                 await closed(visitor)
@@ -92,6 +92,18 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
                 await closed(late)
 
     assert desk.signals == ()
+
+
+async def test_b7_each_word_lets_one_in(doors):
+    """B7: an agent that has to begin again is given another one."""
+    desk, told = Desk(Onlooker()), call("progress", percent=1, text="x")
+
+    async with doors.opened(desk, ("zebra", "okapi")) as way:
+        async with visiting(way, "zebra", told) as first, visiting(way, "okapi", told) as second:
+            assert [len(await answers(each)) for each in (first, second)] == [1, 1]
+        for late in way.words:
+            async with visiting(way, late, told) as visitor:
+                await closed(visitor)
 
 
 async def test_b7_who_comes_between_two_turns_is_never_heard(doors):

@@ -110,3 +110,17 @@ def test_b7_only_our_own_tools_are_used_unasked(name, kind, ours):
     call = ToolCall(title="mcp__allstop__ask", kind=kind, meta={"claudeCode": {"toolName": name}})
 
     assert is_ours(call) is ours
+
+
+async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
+    """B7: it starts them for the one that is not there, and again for the one that takes its place."""
+    agent = await bench.agent(
+        in_order(use("signal", signal="BLOCKED", text="no key"), "That is it.")
+    )
+    watch = Onlooker()
+
+    result = await bench.turn(agent, watch, thread="01234567-89ab-7def-8123-456789abcdef")
+
+    assert isinstance(result, TurnDone), result
+    assert result.said == Said(signal=Signal.BLOCKED, text="no key")
+    assert watch.items[0].text == "its conversation was not there: it begins again"

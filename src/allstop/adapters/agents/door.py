@@ -1,7 +1,7 @@
 """A way to the desk for an agent whose own connection has none: a socket in its box, for one turn.
 
 In the box there is a program `allstop` that leads to it (`relay`). Whoever can see the folder can
-come in; where a word was given, only the first who knows it.
+come in; where words were given, only the first who knows one of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Way(Struct, frozen=True, kw_only=True):
     """How an agent comes to the desk of its turn."""
 
     folder: str
-    word: str = ""  # who comes first and knows it is the agent; without one, all may come
+    words: tuple[str, ...] = ()  # who comes first and knows one is the agent; without, all may come
 
     def shown(self, launch: Launch) -> Launch:
         return replace(launch, desk=self.folder, behind=(*launch.behind, PYTHON))
@@ -91,7 +91,7 @@ class Doors:
         self._unused: list[Place] = []
 
     @asynccontextmanager
-    async def opened(self, desk: Desk, word: str = "") -> AsyncIterator[Way]:
+    async def opened(self, desk: Desk, words: tuple[str, ...] = ()) -> AsyncIterator[Way]:
         """For as long as the block lasts.
 
         Raises:
@@ -101,9 +101,9 @@ class Doors:
         place.forget_callers()
         try:
             async with anyio.create_task_group() as group:
-                serve = partial(group.start_soon, Door(desk, word).serve, place.socket)
+                serve = partial(group.start_soon, Door(desk, words).serve, place.socket)
                 with on_first_knock(place.socket, serve):  # most turns never have one
-                    yield Way(folder=str(place.folder), word=word)
+                    yield Way(folder=str(place.folder), words=words)
                 group.cancel_scope.cancel()
         except ExceptionGroup as errors:
             raise first_of(errors) from errors
@@ -148,22 +148,22 @@ class Doors:
 
 @asynccontextmanager
 async def way_to(
-    desk: Desk, doors: Doors | None, turn: Turn, word: str = ""
+    desk: Desk, doors: Doors | None, turn: Turn, words: tuple[str, ...] = ()
 ) -> AsyncIterator[Way | None]:
     """None where there can be no door, or nobody has a use for it: a last line does as well."""
     async with AsyncExitStack() as stack:
         way = None
         if doors is not None and is_open(turn):
             with suppress(OSError):
-                way = await stack.enter_async_context(doors.opened(desk, word))
+                way = await stack.enter_async_context(doors.opened(desk, words))
         yield way
 
 
 class Door:
-    def __init__(self, desk: Desk, word: str) -> None:
+    def __init__(self, desk: Desk, words: tuple[str, ...]) -> None:
         self._desk = desk
-        self._word = word
-        self._has_come = False  # who knows the word
+        self._is_for_all = not words
+        self._words = words  # with which nobody has come yet
         self._visitors = 0
 
     async def serve(self, door: socket.socket) -> None:
@@ -191,17 +191,16 @@ class Door:
                 seats.release()
 
         async with aclosing(_lines(visitor)) as lines, anyio.create_task_group() as group:
-            if not self._word or self._admits(await anext(lines, b"")):
+            if self._is_for_all or self._admits(await anext(lines, b"")):
                 async for line in lines:
                     await seats.acquire()
                     group.start_soon(answer, line)
             group.cancel_scope.cancel()
 
     def _admits(self, word: bytes) -> bool:
-        if self._has_come or not hmac.compare_digest(word, self._word.encode()):
-            return False
-        self._has_come = True
-        return True
+        known = [each for each in self._words if hmac.compare_digest(word, each.encode())]
+        self._words = tuple(each for each in self._words if each not in known)
+        return bool(known)
 
     async def _answer(self, visitor: Caller, sending: anyio.Lock, line: bytes) -> None:
         said = _said_to(line)

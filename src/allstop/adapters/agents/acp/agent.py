@@ -49,7 +49,7 @@ class AcpAgent:
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         desk = Desk(watch)
         try:
-            async with way_to(desk, self._doors, turn, token_hex()) as way:
+            async with way_to(desk, self._doors, turn, (token_hex(), token_hex())) as way:
                 result = await self._in_box(turn, watch, way)
         except UnsafeError as error:
             return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
@@ -65,7 +65,8 @@ class AcpAgent:
         launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
         if way is not None:
             launch = way.shown(launch)
-            servers.append(tools.server(way.program(self._launcher.isolation), way.word))
+            program = way.program(self._launcher.isolation)
+            servers += [tools.server(program, word) for word in way.words]
         async with self._launcher.launch(launch) as child:
             connection = Connection(child, self._setup.answer_within_s)
             return await self._once(Exchange(connection, turn, watch, servers), turn)

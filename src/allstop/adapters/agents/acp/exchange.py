@@ -48,7 +48,7 @@ class Exchange:
     def __init__(
         self, connection: Connection, turn: Turn, watch: Watch, servers: Sequence[mcp.Message] = ()
     ) -> None:
-        """`servers`: of tools, which the agent starts."""
+        """`servers`: of tools, which the agent starts; one for each time that it opens a session."""
         self.fold = Fold()
         self.denied = ""  # what was, last
         self.thread = turn.thread or ""

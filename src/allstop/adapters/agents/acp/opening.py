@@ -57,7 +57,8 @@ async def opened(
     asks_first: bool = False,
     servers: Sequence[Message] = (),
 ) -> Open:
-    """
+    """`servers`: one for each try, since each lets in only who comes first.
+
     Raises:
         RefusedError, GoneError, SilentError: there is none.
     """
@@ -81,8 +82,8 @@ async def opened(
 async def _session(
     connection: Connection, wanted: str | None, way: Way, servers: Sequence[Message]
 ) -> tuple[told.Opened, Way, str]:
-    place: dict[str, object] = {"cwd": await connection.where(), "mcpServers": servers}
-    missed = ""
+    cwd, missed = await connection.where(), ""
+    place: dict[str, object] = {"cwd": cwd, "mcpServers": servers[:1]}
     if way is not Way.NEW:
         try:
             params = {"sessionId": wanted, **place}
@@ -91,6 +92,7 @@ async def _session(
             if error.fault.code != NOT_FOUND:
                 raise
             missed = "its conversation was not there: it begins again"
+            place = {"cwd": cwd, "mcpServers": servers[1:]}  # it may have started the first already
     elif wanted is not None:
         missed = "it can't go on with a conversation: it begins again"
     return await connection.request(Way.NEW.value, told.Opened, place), Way.NEW, missed
