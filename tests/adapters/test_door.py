@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from allstop.adapters.agents.desk import Desk
-from allstop.adapters.agents.door import Doors, _through, way_to
+from allstop.adapters.agents.door import Doors, _bound, _socket, _through, way_to
 from allstop.core.approvals import Answer, Leave
 from allstop.core.moves import Item
 from allstop.core.replies import Said, Signal
@@ -146,6 +146,25 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
 
     others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
+
+
+async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(doors, tmp_path):
+    """B7: those who knock there may fill it, since nobody lets them in."""
+    (tmp_path / "desks" / "still").mkdir(parents=True)
+    door, knocks = _bound(tmp_path / "desks" / "still"), []
+    with suppress(BlockingIOError), _through(tmp_path / "desks" / "still") as at:
+        while True:
+            knocks.append(_socket())
+            knocks[-1].setblocking(False)
+            knocks[-1].connect(f"{at}/socket")
+
+    with door:
+        async with doors.opened(Desk(Onlooker())):
+            there = os.listdir(tmp_path / "desks")
+
+    for each in knocks:
+        each.close()
+    assert "still" in there
 
 
 async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(doors, tmp_path):

@@ -140,6 +140,7 @@ class Doors:
         self._is_swept = True
         for place in self._folder.iterdir():
             with suppress(OSError), _through(place) as at, _socket() as knock:
+                knock.settimeout(0)  # else we would stand in line where nobody lets anybody in
                 try:
                     knock.connect(f"{at}/{SOCKET}")
                 except (ConnectionRefusedError, FileNotFoundError):
