@@ -265,3 +265,15 @@ def test_k12_tools_that_never_end_are_kept_within_bounds():
     for number in range(CALLS_AT_MOST):
         calls.take(told.ToolCall(tool_call_id=f"u{number}"), 10)
     assert calls.known(told.ToolCall(tool_call_id="t0")).title is None
+
+
+def test_k12_names_of_tools_are_kept_within_bounds_too():
+    """K12: a title is words of the agent, and may be as long as a line."""
+    calls, title = Calls(), "x" * (BYTES_AT_MOST // 4)
+    names = [f"t{number}" for number in range(CALLS_AT_MOST // 10)]
+
+    for name in names:
+        calls.take(told.ToolCall(tool_call_id=name, title=title), len(title))
+
+    kept = [name for name in names if calls.known(told.ToolCall(tool_call_id=name)).title]
+    assert kept == names[-3:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import items
@@ -9,6 +10,8 @@ from allstop.adapters.agents.acp.messages import ToolCall
 
 CALLS_AT_MOST = 200
 BYTES_AT_MOST = 4 * 1024 * 1024
+LITTLE = 1024
+"""Bytes of one call that do not count: there are never many of them."""
 OVER = ("completed", "failed")
 
 
@@ -44,12 +47,17 @@ class Calls:
         if self._bytes > BYTES_AT_MOST:
             for name in tuple(self._calls):
                 self._lighten(name)
+        while self._bytes > BYTES_AT_MOST:
+            self._drop(next(iter(self._calls)))
 
     def _lighten(self, name: str) -> None:
-        """Its name and how it is remain."""
+        """Its name and how it is remain, which may be much as well."""
         call, size = self._calls[name]
-        self._calls[name] = replace(call, content=None, raw_input=None, raw_output=None), 0
-        self._bytes -= size
+        call = replace(call, content=None, raw_input=None, raw_output=None)
+        left = len(msgspec.json.encode(call)) if size > LITTLE else 0
+        left = left if left > LITTLE else 0
+        self._calls[name] = call, left
+        self._bytes += left - size
 
     def _drop(self, name: str) -> None:
         self._bytes -= self._calls.pop(name, (ToolCall(), 0))[1]
