@@ -5,6 +5,7 @@ import json
 import anyio
 import pytest
 
+from allstop.adapters.agents.claude_code.exchange import UNRULED
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agents import Onlooker
 
@@ -31,8 +32,8 @@ class Undecided(Onlooker):
             self.was_let_go = True
 
 
-async def taken(bench, script, watch=None, **fields):
-    agent = bench.agent_at(bench.stand_in(script))
+async def taken(bench, script, watch=None, *, ruled=False, **fields):
+    agent = bench.agent_at(bench.stand_in(script), ruled=ruled)
     with anyio.fail_after(60):
         return await bench.turn(agent, watch, **fields)
 
@@ -44,6 +45,19 @@ async def test_k10_an_end_without_a_result_is_a_crash_with_its_last_words(bench)
     assert result.kind is FailureKind.CRASHED
     assert "exit code 3" in result.message
     assert "out of cheese" in result.message
+
+
+async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench):
+    """K18: nobody is to rely on rules that see nothing."""
+    watch = Onlooker()
+    refusal = {"subtype": "error", "request_id": "allstop-1", "error": "no such thing"}
+    answer = json.dumps({"type": "control_response", "response": refusal})
+
+    await taken(
+        bench, f"read -r hooks; echo '{answer}'; read -r prompt; echo '{RESULT}'", watch, ruled=True
+    )
+
+    assert [item.text for item in watch.items] == [UNRULED]
 
 
 async def test_k12_a_line_of_200_mb_neither_hangs_nor_bloats(bench):

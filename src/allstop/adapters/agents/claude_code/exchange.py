@@ -10,7 +10,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.claude_code import ends, orders
+from allstop.adapters.agents.claude_code import ends, items, orders
 from allstop.adapters.agents.claude_code.asking import (
     HOOKS,
     QUESTION,
@@ -52,6 +52,7 @@ from allstop.programs import Tail
 
 ANSWER_WITHIN_S = 10.0
 INTERRUPT_WITHIN_S = 1.0
+UNRULED = "it doesn't show its commands to the rules: they see only those that it asks for"
 FREE = approvals.Answer(leave=approvals.Leave.ALLOW, by="its box")
 
 
@@ -105,7 +106,9 @@ class Exchange:
 
     async def _say_all(self, prompt: str, is_going_on: bool) -> None:  # noqa: FBT001 - start_soon
         if self._is_ruled:
-            await self._order("initialize", hooks=HOOKS)
+            told = await self._order("initialize", hooks=HOOKS)
+            if told is not None and told.subtype == "error":
+                await self._watch.saw(items.notice(UNRULED))
         if is_going_on and (told := await self._order("get_usage")) is not None:
             self._telling.before = _so_far(told)
         await self._send(orders.say(prompt, self._prompt))
