@@ -284,6 +284,22 @@ async def test_b22_when_all_is_stopped_a_hook_is_ended_at_once(desk):
     assert desk.said() == "begun"
 
 
+async def test_b22_what_happens_after_a_stop_runs_no_hook_and_breaks_nothing(desk):
+    """B22: the record is still being read then."""
+    async with desk.runner("echo $$ >child; sleep 300") as hooks:
+        hooks.fire(done())
+        child = await pid_in(desk.root / "child")
+        hooks.hurry()
+        await dead(child)
+        await anyio.wait_all_tasks_blocked()
+        hooks.fire(done())
+
+    assert [head.partition("t1 ")[2] for head in desk.heads()] == [
+        "ended with the program",
+        "not run: all is stopped",
+    ]
+
+
 async def test_b22_when_all_is_cancelled_hooks_still_have_their_moment(desk):
     with anyio.CancelScope() as scope:
         async with desk.runner("sleep 0.3; echo finished") as hooks:

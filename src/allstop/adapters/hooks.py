@@ -117,6 +117,9 @@ class HookRunner:
     def fire(self, facts: Facts) -> None:
         if facts.hook not in self._commands:
             return
+        if self._scope.cancel_called:
+            self._report(facts, Ran("not run: all is stopped"))
+            return
         try:
             self._queue.send_nowait(facts)
         except anyio.WouldBlock:
