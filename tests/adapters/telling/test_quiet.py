@@ -53,6 +53,25 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
     ]
 
 
+async def test_p11_hours_that_end_while_all_ends_break_nothing(tmp_path):
+    """What is told by then has its moment; the rest is dropped, as ever."""
+    clock = LoopClock()
+    night = quiet.read("22:00-07:00", UTC)
+
+    class Slow(Kept):
+        async def tell(self, alert):
+            await anyio.sleep(4)
+            return await super().tell(alert)
+
+    tellers = [Slow(clock)]
+    async with Post(lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: night) as office:
+        office.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
+        await anyio.sleep(7 * HOUR_S - 2)
+        office.tell(Alert(level=Level.NEEDS_YOU, title="two", run=RunId("x"), at=clock.now()))
+
+    assert [title for _, title in tellers[0].told] == ["two"]
+
+
 async def test_p11_hours_that_are_taken_back_end_at_once(tmp_path):
     clock = LoopClock()
     teller = Kept(clock)

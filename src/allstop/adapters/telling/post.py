@@ -144,6 +144,8 @@ class Post:
             self._serving.start_soon(self._serve, teller, received)
 
     def _send(self, alert: Alert) -> None:
+        if self._over.is_set():
+            return
         if (tellers := self._find()) is not self._tellers:
             self._meet(tellers)
         for teller, box in zip(self._tellers, self._boxes, strict=True):
