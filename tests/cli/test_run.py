@@ -34,13 +34,22 @@ def test_a_program_of_ones_own_works_and_its_work_comes_home(person):
     assert person.git("branch", "--list", "--format=%(refname:short)").split() == ["main"]
 
 
+def test_b21_work_that_nothing_has_checked_is_not_called_verified(person):
+    person.agent(WORKS, settings="[verification]\nrequired = false\n")
+
+    said = person.allstop("run", "add a line", code=3)
+
+    assert "◆ T1 waits for your review: allstop approve T1" in said
+    assert "No verification configured" in said
+
+
 def test_b21_by_default_work_waits_for_a_review_and_is_merged_when_approved(person):
     """B21: exit code 3, then `approve` merges."""
     person.agent(WORKS, settings=CHECK)
 
     said = person.allstop("run", "add a line", code=3)
 
-    assert "T1 is verified and waits for your review: allstop approve T1" in said
+    assert "T1 waits for your review: allstop approve T1" in said
     assert person.tasks() == {"T1": "review"}
     assert person.merged() == []
     person.allstop("approve", "T1")

@@ -197,9 +197,7 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
     for task in tasks:
         match task.status:
             case Status.REVIEW:
-                lines.append(
-                    f"◆ {task.id} is verified and waits for your review: allstop approve {task.id}"
-                )
+                lines.append(f"◆ {task.id} waits for your review: allstop approve {task.id}")
             case Status.WAITING if task.asks and task.note.startswith("asks: "):
                 lines.append(
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
