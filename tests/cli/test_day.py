@@ -45,3 +45,14 @@ def test_k6_where_there_is_no_limit_the_day_is_only_counted(person):
     assert person.json("today")["turns"] == 1
     assert "There is no limit for a day" in person.allstop("today")
     assert "--turns" in person.refuses("today", "--turns", "0")
+
+
+def test_k5_what_nobody_could_use_is_no_limit(person):
+    """K5: it would be on record for the rest of the day, and all that reckons with it would fail."""
+    person.agent(DONE)
+    person.allstop("run", "add a line")
+
+    assert "a limit is at most" in person.refuses("today", "--tokens", "1" + "0" * 400)
+    assert "a limit is at most" in person.refuses("today", "--cost", "nan")
+    assert "a limit is at most" in person.refuses("today", "--minutes", "inf")
+    assert "There is no limit for a day" in person.allstop("today")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits
+from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -50,7 +51,18 @@ class Wish(Protocol):
     def minutes(self) -> float | None: ...
 
 
+MOST = 10**15
+"""More than anybody could use, and little enough to be reckoned with."""
+
+
 def changed(limits: Limits, wish: Wish) -> Limits:
+    """
+    Raises:
+        AllstopError: what is wished for is no amount.
+    """
+    for value in (wish.turns, wish.tokens, wish.cost_usd, wish.minutes):
+        if value is not None and not value <= MOST:  # as what is no number isn't either
+            raise AllstopError(f"a limit is at most {MOST:,}", "leave out what has none")
     cost = None if wish.cost_usd is None else int(wish.cost_usd * 1_000_000)
     return replace(
         limits,
