@@ -95,6 +95,20 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
     assert "1 run: 1 stopped earlier, 1 of them wrongly" in said
 
 
+def test_k13_a_thread_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(coder):
+    """K13, P5: it says why, and `allstop resume` tries again."""
+    limited = "[[turn]]\nsteps = [{ fail = 'usage_limited', message = 'no more' }]\n"
+    person = coder(limited, SETTINGS + "[retry]\nmax_rate_limit_hours = 0\n")
+
+    said = person.allstop("auto", "Write a parser", code=3)
+
+    assert "coder is still usage limited: no more" in said
+    assert "`allstop resume auto1`" in person.allstop("status")
+    person.write("coder.toml", CODER)
+    person.git("commit", "-qam", "the provider is back")
+    assert "ended: done (merged)" in person.allstop("resume", "auto1")
+
+
 def test_f7_what_a_policy_does_not_say_stays_as_the_run_had_it(coder, tmp_path):
     """F7: a run that was allowed five turns without progress is not judged by three."""
     person = coder(STUCK, SETTINGS + "no_progress_turns = 5\n")

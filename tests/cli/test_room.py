@@ -75,6 +75,22 @@ def test_every_way_to_end_has_its_exit_code(person, step, mode, more, code, word
     assert words in done.stdout
 
 
+def test_r17_a_room_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(person):
+    """R17, P5: it says why, and `--resume` tries again."""
+    limited = "{ fail = 'usage_limited', message = 'no more' }"
+    more = "[retry]\nmax_rate_limit_hours = 0\n"
+    person.scripts(more, gpt=[says("first", **to("claude"))], claude=[limited])
+
+    done = person.try_allstop("room", "Talk.")
+
+    waiting = "claude: usage limited: no more; still so after 0 h"
+    assert done.returncode == 3
+    assert f"{waiting}; whatever you say has it tried again" in done.stdout
+    assert waiting in person.allstop("status")
+    again = person.try_allstop("room", "--resume")
+    assert (again.returncode, again.stdout.count(waiting)) == (3, 1)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_allstop_for_the_room(person, number):
     """R8: exit code 130, with the notice; the rest of the program is not stopped."""

@@ -2,20 +2,24 @@
 
 import anyio
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from allstop.core import helm as helms
 from allstop.core import run as runs
 from allstop.core.approvals import Ask, Option, Question
+from allstop.core.auto import EDITION, AutoSpec
 from allstop.core.brakes import AtLimit, Limits
-from allstop.core.commands import AddTasks, Allstop
+from allstop.core.commands import AddTasks, Allstop, StartSession
 from allstop.core.ids import BOARD, HELM
 from allstop.core.inbox import Kind, Sight, inbox
 from allstop.core.moves import Failed, FailureKind
+from allstop.core.retries import Endurance
 from allstop.core.tasks import NewTask, Status, Task
 from allstop.pilots import PILOTS
 from allstop.testing.clock import EPOCH, LoopClock
 from boarding import board_spec
+from table import session_spec
 from world import DONE, World, task
 
 RED = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
@@ -81,6 +85,28 @@ async def test_k1_a_limit_that_pauses_waits_for_a_person():
         (waiting,) = await found(world)
 
     assert (waiting.kind, waiting.text) == (Kind.LIMIT, "limit reached: turns: 2 of 2")
+
+
+@pytest.mark.parametrize("kind", ["auto", "room"])
+async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
+    """K13, R17: the reason is the provider's, the hint is ours."""
+    world = World()
+    world.agent("cli", Failed(kind=FailureKind.USAGE_LIMITED, message="no more"), DONE)
+    at_once = Endurance(most_s=0.0)
+    async with world.running() as engine:
+        if kind == "auto":
+            thread = AutoSpec(goal="x", agent="cli", endurance=at_once, edition=EDITION)
+            await engine.open("a", kind, to_builtins(thread))
+        else:
+            await engine.open("a", kind, {"thread": "a"})
+            spec = session_spec(agents=("cli",), endurance=at_once)
+            await engine.command("a", StartSession(session=spec))
+        await anyio.sleep(60)
+        (waiting,) = await found(world)
+
+    assert waiting.kind is Kind.PAUSED
+    assert "usage limited: no more" in waiting.text
+    assert waiting.hint.startswith("Its provider takes no more for now")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from allstop.core.moves import (
     Usage,
     Wait,
 )
-from autos import DONE, Auto, advice
+from autos import DONE, NOON, Auto, advice
 
 CHECK = {"name": "Tests", "run": "pytest"}
 
@@ -185,7 +185,7 @@ def test_k13_a_limit_is_waited_for():
     assert auto.decision is None
 
 
-def test_k13_an_agent_that_stays_overloaded_and_says_no_time_pauses_it():
+def test_k13_a_thread_of_an_old_record_waits_ten_times_for_a_limit_that_names_no_time():
     """After half an hour a person is asked, with a receipt, rather than never."""
     auto = Auto()
     began_at = auto.now
@@ -194,11 +194,57 @@ def test_k13_an_agent_that_stays_overloaded_and_says_no_time_pauses_it():
 
     assert auto.now - began_at > timedelta(minutes=30)
     assert auto.decision.action is Action.PAUSE
-    reason = "codex is still overloaded: HTTP 529"
-    assert auto.move() == Wait(reason=reason, for_person=True)
+    reason, overloaded = "codex is still overloaded: HTTP 529", FailureKind.OVERLOADED
+    assert auto.move() == Wait(reason=reason, for_person=True, failure=overloaded)
     auto.say(Resume())
     auto.fail(FailureKind.OVERLOADED, "HTTP 529")
     assert isinstance(auto.move(), TakeTurn)
+
+
+def limited_until_it_pauses(auto, message, **more):
+    """How long it was tried."""
+    began_at = auto.now
+    while isinstance(auto.move(), TakeTurn):
+        auto.fail(FailureKind.USAGE_LIMITED, message, **more)
+    return auto.now - began_at
+
+
+@pytest.mark.parametrize("told", [None, NOON])
+def test_k13_a_limit_that_names_no_time_to_come_pauses_a_thread_after_a_while(told):
+    """K13, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
+    auto = Auto(endurance={"guesses": 3, "most_s": 7200.0})
+    auto.turn("Half of it is there.")
+
+    took = limited_until_it_pauses(auto, "no more", retry_at=told)
+
+    assert timedelta(hours=2) <= took <= timedelta(hours=2, minutes=7)
+    assert auto.decision.action is Action.PAUSE
+    reason, limited = "codex is still usage limited: no more", FailureKind.USAGE_LIMITED
+    assert auto.move() == Wait(reason=reason, for_person=True, failure=limited)
+    auto.say(Resume())
+    assert limited_until_it_pauses(auto, "no more") > timedelta(hours=2)
+    auto.say(Say(text="try again"))
+    assert auto.turn(DONE).thread == "t"
+
+
+def test_p5_what_only_seems_to_be_a_limit_pauses_a_thread_after_some_tries():
+    """P5: each try is a whole turn of the agent's."""
+    auto = Auto(endurance={"guesses": 2, "most_s": 7200.0})
+
+    took = limited_until_it_pauses(auto, "429", guessed=True)
+
+    assert took < timedelta(minutes=2)
+    assert auto.move().failure is FailureKind.USAGE_LIMITED
+
+
+def test_k13_a_limit_that_names_a_time_is_waited_for_by_a_thread_however_far_it_is():
+    auto = Auto(endurance={"guesses": 0, "most_s": 60.0})
+    for days in (5, 10):
+        reset = NOON + timedelta(days=days)
+        auto.fail(FailureKind.USAGE_LIMITED, retry_at=reset)
+
+        assert isinstance(auto.move(), TakeTurn)
+        assert auto.now == reset
 
 
 def test_f4_what_nobody_answered_is_a_hard_stop_although_the_turn_met_a_limit():

@@ -41,7 +41,8 @@ def test_f3_a_thread_without_a_sandbox_pauses_and_says_what_to_install():
     auto = working()
     auto.fail(FailureKind.UNSAFE, BOXLESS)
 
-    assert auto.move() == Wait(reason=f"unsafe: {BOXLESS}", for_person=True)
+    unsafe = FailureKind.UNSAFE
+    assert auto.move() == Wait(reason=f"unsafe: {BOXLESS}", for_person=True, failure=unsafe)
     assert auto.decision.overridden is Action.CONTINUE
     auto.say(Resume())
     assert isinstance(auto.move(), TakeTurn)

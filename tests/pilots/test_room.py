@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
+from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Retry, Say
 from allstop.core.events import Stopped
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
 from allstop.core.prompting import prompt_of
-from allstop.core.talk import Ending, Seat, TalkMode
+from allstop.core.retries import Endurance
+from allstop.core.talk import TRY, Ending, Seat, TalkMode
 from allstop.core.views import view
 from allstop.core.window import FORGETFUL, Memory
 from table import NOON, Table, envelope, session_spec
@@ -469,6 +470,65 @@ def test_r17_a_limited_agent_is_waited_for_visibly():
     assert table.session.ran_s < 60, "waiting is free"
 
 
+def limited_until_it_pauses(table, **more):
+    """How long it was tried."""
+    began_at = table.now
+    while not table.session.paused:
+        move = table.move()
+        table.now = move.until if isinstance(move, Wait) else table.now
+        table.fail(FailureKind.USAGE_LIMITED, message="no more", **more)
+    return table.now - began_at
+
+
+@pytest.mark.parametrize("told", [None, NOON])
+@pytest.mark.parametrize("command", [Say(text="go on"), Resume(), Retry()])
+def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(told, command):
+    """R17, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
+    table = Table(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    table.turn(message="Once upon a time.")
+
+    took = limited_until_it_pauses(table, retry_at=told)
+
+    assert timedelta(hours=2) <= took <= timedelta(hours=2, minutes=7)
+    reason, limited = (
+        "claude: usage limited: no more; still so after 2 h",
+        FailureKind.USAGE_LIMITED,
+    )
+    assert table.move() == Wait(reason=reason, for_person=True, failure=limited)
+    assert table.told("warning")[-1] == f"{reason}; {TRY}"
+    table.say(command)
+    assert table.begin().agent == "claude"
+    table.end(Failed(kind=FailureKind.USAGE_LIMITED))
+    assert table.move().until is not None, "it is counted anew"
+    assert table.session.window.parts[0].text == "gpt: Once upon a time."
+
+
+def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited():
+    table = Table(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    limited_until_it_pauses(table)
+
+    table.say(Say(text="@claude go on"))
+
+    assert table.turn() == "claude"
+
+
+def test_p5_what_only_seems_to_be_a_limit_pauses_the_room_after_some_tries():
+    """P5: each try is a whole turn of the agent's."""
+    table = Table(AUTOPILOT, endurance=Endurance(guesses=2, most_s=7200.0))
+
+    assert limited_until_it_pauses(table, guessed=True) < timedelta(minutes=2)
+    assert table.move().reason == "gpt: usage limited: no more; still so, 3 times in a row"
+
+
+def test_r17_the_sessions_of_old_records_wait_as_they_did():
+    table = Table(AUTOPILOT)
+    for _ in range(500):
+        table.fail(FailureKind.USAGE_LIMITED, guessed=True)
+        table.now = table.move().until
+
+    assert table.begin().agent == "gpt"
+
+
 def test_r17_errors_are_tried_again_and_then_end_the_session():
     table = Table(AUTOPILOT)
     for _ in range(3):
@@ -542,7 +602,8 @@ def test_talk_that_goes_in_circles_is_noted_once():
     assert table.session is not None
 
 
-def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set():
+@pytest.mark.parametrize("command", [Say(text="Talk about dragons."), Resume()])
+def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set(command):
     table = Table(AUTOPILOT, pause_in_circles=True)
     for _ in range(3):
         table.turn(message="Let us do it.", to="claude" if len(table.spoken) % 2 == 0 else "gpt")
@@ -550,7 +611,7 @@ def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set():
     move = table.move()
     assert isinstance(move, Wait)
     assert move.for_person
-    table.say(Say(text="Talk about dragons."))
+    table.say(command)
     assert isinstance(table.move(), TakeTurn)
 
 

@@ -1391,7 +1391,15 @@ export interface components {
             idle: boolean;
             /** @default false */
             at_limit: boolean;
+            /** @default null */
+            failure: components["schemas"]["FailureKind"] | null;
         };
+        /**
+         * FailureKind
+         * @description Why a move did not succeed.
+         * @enum {unknown}
+         */
+        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
         /** TurnDone */
         TurnDone: {
             /** @enum {unknown} */
@@ -1578,12 +1586,6 @@ export interface components {
             /** @default null */
             change: components["schemas"]["Change"] | null;
         };
-        /**
-         * FailureKind
-         * @description Why a move did not succeed.
-         * @enum {unknown}
-         */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
         /**
          * DecisionReceipt
          * @description One decision: its inputs, what was decided, by whom, and what won over it.

@@ -80,6 +80,7 @@ def auto_spec(
         gate=gating.gate(settings),
         merge=settings.merge.enabled,
         backoff=equipping.backoff(house),
+        endurance=equipping.endurance(house),
         guide=guides.guide_spec(house, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,

@@ -14,7 +14,7 @@ from allstop.app.token_caps import budgets_hold
 from allstop.core.allotting import tighter
 from allstop.core.brakes import Limits, has_sums
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff
+from allstop.core.retries import Backoff, Endurance
 from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.settings import empty_gate, fallbacks
 from allstop.settings.detect import detect
@@ -70,8 +70,8 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         backoff=backoff(house),
-        limit_retries=settings.retry.max_rate_limit_retries,
-        limit_s=3600.0 * settings.retry.max_rate_limit_hours,
+        limit_retries=endurance(house).guesses,
+        limit_s=endurance(house).most_s,
         limits=limits.of_run(house),
         task_limits=limits.of_task(house),
         count=count,
@@ -98,6 +98,13 @@ def backoff(house: House) -> Backoff:
         factor=float(retry.factor),
         jitter=retry.jitter,
         retries=retry.max_retries,
+    )
+
+
+def endurance(house: House) -> Endurance:
+    retry = house.settings.retry
+    return Endurance(
+        guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
     )
 
 

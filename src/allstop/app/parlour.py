@@ -49,7 +49,7 @@ class Parlour:
         if found.helm.hold is Hold.STOPPED:
             raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
         self.hire(session.spec.agents)
-        if found.view.run.hold is not Hold.NONE:
+        if found.view.run.hold is not Hold.NONE or session.paused:
             await tell(self.house, self.thread, Resume())
         await self._drive()
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.equipping import backoff, terms
+from allstop.app.equipping import backoff, endurance, terms
 from allstop.app.memories import memory_of
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -65,6 +65,7 @@ def session_spec(house: House, wish: Wish) -> SessionSpec:
             pause_in_circles=room.pause_in_circles,
         ),
         backoff=backoff(house),
+        endurance=endurance(house),
     )
 
 

@@ -112,8 +112,8 @@ def chip(room: RoomState) -> str:
         where = f"{name}: {session.turns}/{most}"
     cost = f" · ${session.cost_microusd / 1e6:.4f}" if session.cost_microusd else ""
     who = f" · {session.speaker} speaks" if session.began else ""
-    if session.circling or session.wait_until:
-        who = f" · waits: {session.circling or session.waits_for}"
+    if session.paused or session.wait_until:
+        who = f" · waits: {session.paused or session.waits_for}"
     return f"{where}{who} · {session.tokens:,} tokens{cost}"
 
 

@@ -15,6 +15,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import Change, Failed, FailureKind, Finding, Outcome
 from allstop.core.plain import counted
 from allstop.core.replies import NOTHING_SAID, Said
+from allstop.core.retries import MOVING, Standstill
 from allstop.core.roster import Roster
 from allstop.core.specs import TaskSpec
 
@@ -33,8 +34,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     told: tuple[str, ...] = ()  # by people, and not yet answered by a whole turn
     hears: int = 0  # how many of these the turn that is under way was told
     failures: int = 0
-    limits: int = 0
-    limited_at: datetime | None = None  # since when, with nobody saying until when
+    standstill: Standstill = MOVING
     wait_until: datetime | None = None
     checked: bool = False
     unable: bool = False  # the last gate had a check in it that could not be run at all

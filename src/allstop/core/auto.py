@@ -20,7 +20,7 @@ from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
 from allstop.core.plain import one_line
 from allstop.core.replies import Said, Signal
-from allstop.core.retries import Backoff
+from allstop.core.retries import MOVING, Backoff, Endurance, Standstill
 from allstop.core.signatures import read
 
 
@@ -68,6 +68,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     summary: TurnSummary | None = None  # of a turn before this run: it begins with deciding
     edition: int = 1  # of the rules
     guards_files: bool = False  # a person looks when the work changes what steers others
+    endurance: Endurance | None = None  # of limits; None: ten waits for one that names no time
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -187,10 +188,11 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     told: tuple[str, ...] = ()  # by people
     reviews: bool = False  # the next turn is one
     paused: str = ""
+    paused_by: FailureKind | None = None  # where a failure led to it
     wait_until: datetime | None = None
     waits_for: str = ""
     failures: int = 0
-    limits: int = 0
+    standstill: Standstill = MOVING
     done: bool = False
     checked: bool = False
     tree: str = ""

@@ -8,16 +8,17 @@ import msgspec
 
 from allstop.core.auto import Action, AutoSpec, Decision, History, ReviewWhen, TurnSummary
 from allstop.core.auto_safety import UNSAFE, lacks_sandbox, unsafe
-from allstop.core.moves import LIMITED, ChecksDone, FailureKind
+from allstop.core.moves import LIMITED, ChecksDone, Failed, FailureKind
 from allstop.core.plain import one_line
 from allstop.core.replies import Signal
+from allstop.core.retries import Standstill
 
 MOST_REVIEWS = 3
 """Of one run: an agent always finds something."""
 
 
 MOST_WAITS = 10
-"""In a row, for an agent that doesn't say when it is back; they take half an hour."""
+"""In a row, for an agent that doesn't say when it is back, where a thread has no endurance."""
 
 GATE = "the gate"
 """Who decides that it goes on although it said that it is done."""
@@ -50,9 +51,11 @@ RECOVERABLE = frozenset(
 )
 
 
-def may_wait(waits: int, announced: datetime | None) -> bool:
+def may_wait(spec: AutoSpec, failed: Failed, at: datetime, before: Standstill) -> bool:
     """Whether a limit is simply waited for: it has an end, or it has not lasted for long."""
-    return announced is not None or waits < MOST_WAITS
+    if spec.endurance is None:
+        return failed.retry_at is not None or before.times < MOST_WAITS
+    return not spec.endurance.over(failed, at, before)
 
 
 def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:

@@ -110,8 +110,7 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")
     paused = _item(sight, Kind.PAUSED, wait.reason, _goes_on(sight), "resume", "tell")
-    kind = mending.failure_in(wait.reason)
-    return replace(paused, hint=mending.hint_on(kind)) if kind else paused
+    return replace(paused, hint=mending.hint_on(wait.failure)) if wait.failure else paused
 
 
 def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:

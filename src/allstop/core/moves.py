@@ -183,6 +183,7 @@ class Wait(_Move, frozen=True, tag="wait"):
     question: str = ""  # what the agent wants to know from a person
     idle: bool = False  # nothing is under way, and nothing is waited for
     at_limit: bool = False  # a budget is used up: more of it would help
+    failure: FailureKind | None = None  # what led to it
 
 
 class Finish(_Move, frozen=True, tag="finish"):

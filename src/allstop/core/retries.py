@@ -1,10 +1,13 @@
 """When to try again."""
 
 from datetime import datetime, timedelta
+from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core.moves import Failed
+from allstop.core.plain import counted
 
 
 class Backoff(Struct, frozen=True, gc=False, kw_only=True):
@@ -38,9 +41,41 @@ def says_when(failed: Failed, at: datetime) -> bool:
     return failed.retry_at is not None and failed.retry_at > at
 
 
-def is_in_vain(failed: Failed, tried: int, most: int) -> bool:
-    """Whether it only seems to be a limit, and waiting has not helped: each try is a whole turn."""
-    return failed.guessed and failed.retry_at is None and tried >= most
+class Standstill(Struct, frozen=True, gc=False, kw_only=True):
+    """An agent at its limit: how often in a row, and since when with nobody saying until when."""
+
+    times: int = 0
+    since: datetime | None = None
+
+    def again(self, failed: Failed, at: datetime) -> Self:
+        since = None if says_when(failed, at) else self.since or at
+        return replace(self, times=self.times + 1, since=since)
+
+
+MOVING = Standstill()
+
+
+class Endurance(Struct, frozen=True, gc=False, kw_only=True):
+    """For how long an agent at its limit is waited for that doesn't say until when."""
+
+    guesses: int = 3  # where it only seems to be at one: each try is a whole turn
+    most_s: float | None = None  # None: for ever
+
+    def is_in_vain(self, failed: Failed, before: Standstill) -> bool:
+        return failed.guessed and failed.retry_at is None and before.times >= self.guesses
+
+    def outlasted(self, failed: Failed, at: datetime, before: Standstill) -> str:
+        """In words, that it has lasted for too long; "" where it has not."""
+        since = before.again(failed, at).since
+        if since is None or self.most_s is None or (at - since).total_seconds() < self.most_s:
+            return ""
+        return f"still so after {self.most_s / 3600:g} h"
+
+    def over(self, failed: Failed, at: datetime, before: Standstill) -> str:
+        """Why it is not waited for once more; "" where it is."""
+        if self.is_in_vain(failed, before):
+            return f"still so, {counted(before.times + 1, 'time')} in a row"
+        return self.outlasted(failed, at, before)
 
 
 def _share(seed: str, attempt: int) -> float:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from allstop.core.brakes import Limits
 from allstop.core.gates import Check, Gate, Protection
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff
+from allstop.core.retries import Backoff, Endurance
 
 
 class Mode(StrEnum):
@@ -71,6 +71,10 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             protected=self.protected,
             protection=self.protection,
         )
+
+    @property
+    def endurance(self) -> Endurance:
+        return Endurance(guesses=self.limit_retries, most_s=self.limit_s)
 
     def terms_of(self, agent: AgentName) -> Terms:
         own = Terms(

@@ -6,7 +6,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff
+from allstop.core.retries import Backoff, Endurance
 from allstop.core.window import FORGETFUL, Memory, WindowSpec
 
 YOU = "you"
@@ -17,6 +17,7 @@ STOPPED = "Collaboration stopped by user (Allstop)."
 CANCELED = "Collaboration canceled by user."
 RUNNING = "Autopilot running. Say ‘Allstop’ to end."
 SUGGESTS = "Agent suggests finish — press ALLSTOP to end or let them continue."
+TRY = "whatever you say has it tried again, @NAME asks another"
 JSON_ONLY = "Return JSON only per schema—no extra text."
 
 
@@ -76,6 +77,7 @@ class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     window: WindowSpec = WindowSpec()
     guards: Guards = Guards()
     backoff: Backoff = Backoff()
+    endurance: Endurance | None = None  # of limits; None: for ever
 
     @property
     def agents(self) -> tuple[AgentName, ...]:

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from allstop.core.circles import REMEMBERED, fingerprint, in_circles
 from allstop.core.envelopes import Reply
 from allstop.core.ids import AgentName
-from allstop.core.moves import Usage
+from allstop.core.moves import FailureKind, Usage
 from allstop.core.plain import counted
 from allstop.core.prompting import Part
+from allstop.core.retries import MOVING, Standstill
 from allstop.core.talk import (
     AUTOPILOT,
     CANCELED,
@@ -51,12 +52,13 @@ class Session(Struct, frozen=True, gc=False, kw_only=True):
     spoke: dict[str, int] = {}
     suggested: bool = False  # an agent would have finished
     failures: int = 0
-    limits: int = 0
+    standstill: Standstill = MOVING
     wait_until: datetime | None = None
     waits_for: str = ""
     prints: tuple[str, ...] = ()
     circled: str = ""  # what was noted of going in circles
-    circling: str = ""  # … and is waited for
+    paused: str = ""  # what a person is waited for
+    paused_by: FailureKind | None = None  # where a failure led to it
 
     @property
     def round(self) -> int:
@@ -171,7 +173,7 @@ def spoke(
         spoke={**session.spoke, agent: session.spoke.get(agent, 0) + 1},
         suggested=session.suggested or reply.final,
         failures=0,
-        limits=0,
+        standstill=MOVING,
         prints=(*session.prints[1 - REMEMBERED :], fingerprint(reply.message)),
     )
     news = []

@@ -54,7 +54,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.plain import one_line
-from allstop.core.retries import back_at
+from allstop.core.retries import MOVING, back_at
 from allstop.core.run import Brief
 
 KEPT = 50
@@ -99,7 +99,7 @@ class AutoPilot:
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note)
         if state.paused:
-            return Wait(reason=state.paused, for_person=True)
+            return Wait(reason=state.paused, for_person=True, failure=state.paused_by)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason=state.waits_for, until=state.wait_until)
         if state.merging:
@@ -131,7 +131,7 @@ def _let_go_on(state: AutoState, by: str) -> AutoState:
     """After a pause. Where that was only for a look, what had been decided is carried out."""
     decision = state.decision if state.paused else None
     history = looked_at(state) if state.paused else state.history.forgiven()
-    state = replace(state, paused="", wait_until=None, history=history, limits=0)
+    state = replace(_freed(state), wait_until=None, history=history)
     if decision is None or not is_unsafe(decision):
         return state
     return _chose(state, let_go_on(decision, by))
@@ -142,7 +142,11 @@ def _heard(state: AutoState, text: str) -> AutoState:
     done = state.done and state.merging
     history = looked_at(state) if state.paused else state.history
     told = (*state.told, text)
-    return replace(state, told=told, paused="", done=done, history=history, limits=0)
+    return replace(_freed(state), told=told, done=done, history=history)
+
+
+def _freed(state: AutoState) -> AutoState:
+    return replace(state, paused="", paused_by=None, standstill=MOVING)
 
 
 def _begun(state: AutoState) -> AutoState:
@@ -214,7 +218,7 @@ def _stuck(state: AutoState, failed: Failed) -> AutoState:
     if failed.kind in OURS:
         return replace(state, base="")
     reason = f"{failed.kind.value.replace('_', ' ')}: {one_line(failed.message, 300)}"
-    return replace(state, paused=reason)
+    return replace(state, paused=reason, paused_by=failed.kind)
 
 
 def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> AutoState:
@@ -223,7 +227,7 @@ def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> Auto
         state,
         thread=turn.thread or state.thread,
         failures=0,
-        limits=0,
+        standstill=MOVING,
         news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
         told=state.told[doing.hears :],
         checked=False,
@@ -236,10 +240,12 @@ def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> Aut
         return state
     if failed.kind in OURS or failed.kind in OVERGROWN:
         return replace(state, base="" if state.spec.name else state.base)
-    if failed.kind in LIMITED and not doing.unanswered and may_wait(state.limits, failed.retry_at):
-        until = back_at(failed.retry_at, at, state.limits + 1, state.spec.goal)
+    before = state.standstill
+    if failed.kind in LIMITED and not doing.unanswered and may_wait(state.spec, failed, at, before):
+        standstill = before.again(failed, at)
+        until = back_at(failed.retry_at, at, standstill.times, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
-        return replace(state, limits=state.limits + 1, wait_until=until, waits_for=waits)
+        return replace(state, standstill=standstill, wait_until=until, waits_for=waits)
     summary = turns.failed(state, doing, failed)
     if failed.kind is FailureKind.CAPPED:
         told = state.told[doing.hears :]
@@ -298,9 +304,9 @@ def _guided(state: AutoState) -> AutoState:
 
 
 def _decided(state: AutoState, decision: Decision) -> AutoState:
-    assert state.summary is not None, "what is decided about"
-    spec = state.spec
-    decision = gated(spec, state.history, state.summary, decision)
+    spec, summary = state.spec, state.summary
+    assert summary is not None, "what is decided about"
+    decision = gated(spec, state.history, summary, decision)
     state = replace(
         state,
         undecided=False,
@@ -320,7 +326,7 @@ def _decided(state: AutoState, decision: Decision) -> AutoState:
         case Action.REVIEW:
             return replace(state, reviews=True)
         case Action.PAUSE:
-            return replace(state, paused=reason)
+            return replace(state, paused=reason, paused_by=summary.kind)
         case Action.STOP if decision.condition:
             return replace(state, end=Outcome.FAILED, note=reason)
         case Action.STOP:

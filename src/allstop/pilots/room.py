@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.core import talking as talks
 from allstop.core import window as windows
 from allstop.core.brakes import seconds_in
-from allstop.core.commands import Abort, Allstop, Interrupt, Say, StartSession
+from allstop.core.commands import Abort, Allstop, Interrupt, Resume, Retry, Say, StartSession
 from allstop.core.envelopes import Reply, envelope_schema, read_envelope
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
 from allstop.core.ids import AgentName
@@ -26,11 +26,12 @@ from allstop.core.prompting import (
     part,
     prompt_knowing,
 )
-from allstop.core.retries import back_at
+from allstop.core.retries import MOVING, back_at
 from allstop.core.run import Brief
 from allstop.core.talk import (
     JSON_ONLY,
     ROUTER,
+    TRY,
     YOU,
     Ending,
     Notice,
@@ -81,6 +82,8 @@ class RoomPilot:
                 return _failed(_held(state, event.held_s), failed, event.at)
             case Commanded(command=Say(text=text)):
                 return _said(state, text)
+            case Commanded(command=Resume() | Retry()) if state.session is not None:
+                return replace(state, session=_freed(state.session))
             case Commanded(command=StartSession() as start, at=at):
                 return _started(state, start, at)
             case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
@@ -97,8 +100,8 @@ class RoomPilot:
         session = state.session
         if session is None:
             return Wait(reason="no session is active", idle=True)
-        if session.circling:
-            return Wait(reason=session.circling, for_person=True)
+        if session.paused:
+            return Wait(reason=session.paused, for_person=True, failure=session.paused_by)
         if session.wait_until is not None and brief.now < session.wait_until:
             return Wait(reason=session.waits_for, until=session.wait_until)
         seat = session.spec.seat(session.speaker)
@@ -216,7 +219,7 @@ def _said(state: RoomState, text: str) -> RoomState:
     session = state.session
     if session is None:
         return state
-    session = replace(session, circling="", prints=())
+    session = replace(_freed(session), prints=())
     to = talks.addressed(text, session.agents)
     if to is not None:  # whoever is waited for is not waited for any more
         under_way = session.began is not None
@@ -224,6 +227,13 @@ def _said(state: RoomState, text: str) -> RoomState:
         task = session.task if speaker == session.speaker else ""
         session = replace(session, called=to, speaker=speaker, task=task, wait_until=None)
     return replace(state, session=session)
+
+
+def _freed(session: Session) -> Session:
+    """Of a pause: what led to it is not counted again."""
+    if not session.paused:
+        return session
+    return replace(session, paused="", paused_by=None, prints=(), standstill=MOVING)
 
 
 def _heard(state: RoomState, text: str) -> RoomState:
@@ -309,7 +319,7 @@ def _circled(state: RoomState, circling: str) -> RoomState:
     if not circling:
         return replace(state, session=replace(session, circled=""))
     waits = f"the talk goes in circles: {circling}" if session.spec.guards.pause_in_circles else ""
-    session = replace(session, circled=circling, circling=waits)
+    session = replace(session, circled=circling, paused=waits)
     state = replace(state, session=session)
     return _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
 
@@ -334,13 +344,27 @@ def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     )
     is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
     if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
-        until = back_at(failed.retry_at, at, session.limits + 1, session.spec.id)
-        return _waiting(replace(session, limits=session.limits + 1), state, reason, until)
+        return _limited(session, state, failed, reason, at)
     if failed.kind in AGAIN and session.failures < session.spec.backoff.retries:
         attempt = session.failures + 1
         delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
         return _waiting(replace(session, failures=attempt), state, reason, at + delay)
     return _ended(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
+
+
+def _limited(
+    session: Session, state: RoomState, failed: Failed, reason: str, at: datetime
+) -> RoomState:
+    """It is left alone for longer and longer; where that does not help, a person is waited for."""
+    endurance = session.spec.endurance
+    over = endurance.over(failed, at, session.standstill) if endurance else ""
+    if over:
+        text = f"{session.speaker}: {reason}; {over}"
+        state = replace(state, session=replace(session, paused=text, paused_by=failed.kind))
+        return _with(state, NoticeKind.WARNING, f"{text}; {TRY}")
+    standstill = session.standstill.again(failed, at)
+    until = back_at(failed.retry_at, at, standstill.times, session.spec.id)
+    return _waiting(replace(session, standstill=standstill), state, reason, until)
 
 
 def _waiting(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:

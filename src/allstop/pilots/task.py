@@ -44,7 +44,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import counted, last_line
 from allstop.core.replies import NOTHING_SAID, Said, Signal, read_signal
-from allstop.core.retries import back_at, is_in_vain, says_when
+from allstop.core.retries import MOVING, back_at
 from allstop.core.roster import Roster
 from allstop.core.run import Brief
 from allstop.core.specs import TaskSpec, Terms
@@ -271,8 +271,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         told=state.told[state.hears :],
         hears=0,
         failures=0,
-        limits=0,
-        limited_at=None,
+        standstill=MOVING,
         still=_still(state, turn.change),
     )
     match said.signal:
@@ -329,7 +328,7 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
     note = mending.note_of(failed)
-    if failed.kind in LIMITED and not is_in_vain(failed, state.limits, state.spec.limit_retries):
+    if failed.kind in LIMITED and not state.spec.endurance.is_in_vain(failed, state.standstill):
         return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
         return replace(state, end=Outcome.CRASHED, note=note)
@@ -343,14 +342,12 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
 
 def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
     """It is left alone for longer and longer; one that never says until when, not for ever."""
-    since = None if says_when(failed, at) else state.limited_at or at
-    most_s = state.spec.limit_s
-    if since is not None and most_s is not None and (at - since).total_seconds() >= most_s:
-        note = f"{note}; still so after {most_s / 3600:g} h"
-        return replace(state, end=Outcome.FAILED, note=note)
-    until = back_at(failed.retry_at, at, state.limits + 1, state.spec.task)
+    if outlasted := state.spec.endurance.outlasted(failed, at, state.standstill):
+        return replace(state, end=Outcome.FAILED, note=f"{note}; {outlasted}")
+    standstill = state.standstill.again(failed, at)
+    until = back_at(failed.retry_at, at, standstill.times, state.spec.task)
     is_accounts = failed.kind is not FailureKind.OVERLOADED
     held = state.roster
     for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
         held = roster.hold(held, agent, until)
-    return replace(state, roster=held, limits=state.limits + 1, limited_at=since)
+    return replace(state, roster=held, standstill=standstill)
