@@ -4,8 +4,11 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
+from allstop.core.events import MoveEnded
 from allstop.core.gates import Check, Gate, Protection
 from allstop.core.moves import (
+    VERIFICATION_FAILED,
+    CheckResult,
     ChecksDone,
     Failed,
     FailureKind,
@@ -15,8 +18,11 @@ from allstop.core.moves import (
     OpenWorkspace,
     RunChecks,
 )
+from allstop.core.prompts import failed_gate
+from allstop.core.views import lines
 from allstop.loop.hands import Hands
-from allstop.ports import Candidate, FileChange, Live
+from allstop.ports import Candidate, FileChange, Live, Unready
+from allstop.testing.clock import EPOCH
 from world import PaperChecks, World
 
 UNIT = Check(name="Unit Tests", run="pytest", timeout_s=600.0)
@@ -401,6 +407,25 @@ async def test_k19_what_the_clone_lacks_comes_with_the_result():
 
     assert done.passed
     assert done.notes == (note,)
+
+
+async def test_b10_a_setup_that_fails_comes_with_its_code_and_what_the_clone_lacked():
+    """B10, B14: the agent and the person hear of both."""
+    bench = Bench()
+    result = CheckResult(name="setup", run="make", passed=False, code=2, output="no .env")
+    note = ".env was not copied: it is too large"
+
+    async def candidate(workspace, label, *, commit="", restore=()):
+        return Unready(result, (note,))
+
+    bench.workspaces.candidate = candidate
+    done = await bench.gate(UNIT)
+
+    assert done == ChecksDone(results=(result,), notes=(note,), error=VERIFICATION_FAILED)
+    assert bench.texts("check") == ["✗ setup: no .env"]
+    ended = MoveEnded(at=EPOCH, id=1, result=done)
+    assert [line.text for line in lines(ended)][1:] == [f"warning: {note}"]
+    assert note in failed_gate(done)
 
 
 async def test_b16_findings_come_with_the_result():

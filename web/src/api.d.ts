@@ -1585,6 +1585,8 @@ export interface components {
             usage: components["schemas"]["Usage"];
             /** @default null */
             change: components["schemas"]["Change"] | null;
+            /** @default [] */
+            notes: string[];
         };
         /**
          * DecisionReceipt

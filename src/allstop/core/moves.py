@@ -355,6 +355,7 @@ class Failed(_Result, frozen=True, tag="failed"):
     guessed: bool = False  # its kind was told from words only
     usage: Usage = Usage()
     change: Change | None = None
+    notes: tuple[str, ...] = ()  # what the clone lacked which could not be set up
 
 
 Charged: TypeAlias = TurnDone | Failed

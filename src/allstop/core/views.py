@@ -313,7 +313,7 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
         case MoveEnded(result=result):
-            notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone) else ()
+            notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
             return [
                 Line(at, "✓" if _went_well(result) else "✗", outcome_of(result)),
                 *(Line(at, " ", f"warning: {one_line(note, 300)}") for note in notes),

@@ -27,7 +27,7 @@ from allstop.core.plain import last_line
 from allstop.loop.heard import Heard
 from allstop.loop.patience import Patience
 from allstop.loop.space import Space
-from allstop.ports import Candidate, Checks, Launcher, Live, Workspaces
+from allstop.ports import Candidate, Checks, Launcher, Live, Unready, Workspaces
 
 REMEMBERED = 1000
 """How many commands' results on a base are known at most."""
@@ -62,10 +62,8 @@ class Checking:
         candidate = await self._cloned(run, move, watch)
         if isinstance(candidate, Failed):
             return candidate
-        if isinstance(candidate, CheckResult):
-            said = f"✗ {candidate.name}: {last_line(candidate.output)}"
-            await watch.saw(Item(kind="check", text=said))
-            return ChecksDone(results=(candidate,))
+        if isinstance(candidate, Unready):
+            return await _unready(candidate, watch)
         changes = await self._workspaces.changes(candidate)
         found = findings(changes, move.protected, move.protection)
         for finding in found:
@@ -76,33 +74,32 @@ class Checking:
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
-        done = ChecksDone(
-            results=results, findings=found, tree=candidate.tree, notes=candidate.notes
+        return _coded(
+            ChecksDone(results=results, findings=found, tree=candidate.tree, notes=candidate.notes)
         )
-        return replace(done, error=gate_error(done))
 
     async def _cloned(
         self, run: RunId, move: RunChecks, watch: Heard
-    ) -> Candidate | CheckResult | Failed:
+    ) -> Candidate | Unready | Failed:
         restore = move.protected if move.protection is Protection.RESTORE else ()
         return await self._candidate(run, move.workspace, watch, move.commit, restore)
 
     async def _candidate(
         self, run: RunId, workspace: str, watch: Heard, commit: str, restore: Sequence[str] = ()
-    ) -> Candidate | CheckResult | Failed:
-        made: Candidate | CheckResult | Failed | None = None
+    ) -> Candidate | Unready | Failed:
+        made: Candidate | Unready | Failed | None = None
         with (
             watch.patience.part(math.inf) as patience,
             patience.scope,
             self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
         ):
             made = await self._workspaces.candidate(workspace, run, commit=commit, restore=restore)
-        if isinstance(made, CheckResult):
-            return self._with_cause(run, made)
+        if isinstance(made, Unready):
+            return made._replace(result=self._with_cause(run, made.result))
         if made is not None:
             return made
         await self._clear_up(workspace, patience)
-        return _ended(CLONING, patience.why)
+        return Unready(_ended(CLONING, patience.why))
 
     async def _run_all(
         self, run: RunId, move: RunChecks, candidate: Candidate, watch: Heard
@@ -187,7 +184,7 @@ class Checking:
     ) -> None:
         """Run them once on the base; a base that can't be had teaches nothing."""
         unknown = [check for check in checks if (base, check.run) not in self._failed_on]
-        before: Candidate | CheckResult | Failed | None = None
+        before: Candidate | Unready | Failed | None = None
         for check in unknown:
             if before is None:
                 before = await self._candidate(run, workspace, watch, base)
@@ -228,10 +225,20 @@ def _timed_out(check: Check) -> CheckResult:
     )
 
 
-def _as_check(made: CheckResult | Failed) -> CheckResult:
+async def _unready(candidate: Unready, watch: Heard) -> ChecksDone:
+    result, notes = candidate
+    await watch.saw(Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
+    return _coded(ChecksDone(results=(result,), notes=notes))
+
+
+def _coded(done: ChecksDone) -> ChecksDone:
+    return replace(done, error=gate_error(done))
+
+
+def _as_check(made: Unready | Failed) -> CheckResult:
     """What has no clean clone can't be checked."""
-    if isinstance(made, CheckResult):
-        return made
+    if isinstance(made, Unready):
+        return made.result
     return CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
 
 

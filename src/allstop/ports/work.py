@@ -37,6 +37,13 @@ class Candidate(NamedTuple):
     notes: tuple[str, ...] = ()  # what the clone lacks
 
 
+class Unready(NamedTuple):
+    """A clean clone that can't be set up as the work is: a check which has failed."""
+
+    result: CheckResult
+    notes: tuple[str, ...] = ()  # what the clone lacks
+
+
 class Workspaces(Protocol):
     """Clones of the repository, one for each piece of work, which only boxed programs touch."""
 
@@ -84,12 +91,11 @@ class Workspaces(Protocol):
 
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
-    ) -> Candidate | CheckResult | Failed:
+    ) -> Candidate | Unready | Failed:
         """A clean clone of `commit`, or of the work's last one, where it can be checked.
 
         Nothing the agent left lying about is in it. Paths that match `restore` are as in the
-        base, whatever the work made of them. Where it can't be set up as it is, that is a check
-        which has failed.
+        base, whatever the work made of them.
         """
         ...
 

@@ -6,6 +6,7 @@ import pytest
 
 from adapters.git.desk import commit, desk_at, git, write
 from allstop.core.moves import Change, CheckResult, Failed, FailureKind
+from allstop.ports import Unready
 
 
 async def test_b6_untracked_files_are_copied_and_are_nobodys_work(root, tmp_path):
@@ -134,9 +135,23 @@ async def test_b10_a_setup_that_the_work_breaks_is_a_check_that_has_failed(root,
 
     result = await desk.workspaces.candidate("w", "run")
 
-    assert result == CheckResult(
-        name="setup", run=setup, passed=False, code=1, output="no such package"
+    assert result == Unready(
+        CheckResult(name="setup", run=setup, passed=False, code=1, output="no such package")
     )
+
+
+async def test_b10_a_setup_that_fails_comes_with_what_the_clone_lacked(root, tmp_path):
+    """B10: it may be why; of the workspace as of the clone in which it is checked."""
+    (tmp_path / "secret").write_text("x")
+    os.symlink(tmp_path / "secret", root / ".env")
+    desk = await desk_at(root, tmp_path, setup="test -e .env", copy=(".env",))
+    lacks = (".env was not copied: it leads out of the repository",)
+
+    opened = await desk.workspaces.open("w", "main", "run")
+    checked = await desk.workspaces.candidate("w", "run", commit=git(root, "rev-parse", "main"))
+
+    assert opened.notes == checked.notes == lacks
+    assert not checked.result.passed
 
 
 @pytest.fixture

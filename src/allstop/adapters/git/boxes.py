@@ -22,11 +22,12 @@ class BoxFailedError(Exception):
 
 
 class SetUpFailedError(BoxFailedError):
-    """Somebody's own command failed in a tree, as `result` says."""
+    """Somebody's own command failed in a tree, as `result` says; `notes`, what the tree lacks."""
 
-    def __init__(self, message: str, result: CheckResult) -> None:
+    def __init__(self, message: str, result: CheckResult, notes: tuple[str, ...] = ()) -> None:
         super().__init__(message, result.code)
         self.result = result
+        self.notes = notes
 
 
 TROUBLE = (GitError, BoxFailedError, LaunchError, UnsafeError, OSError)

@@ -115,7 +115,10 @@ class Making:
         if tree.making.exists():  # mostly nothing had to be laid
             await anyio.to_thread.run_sync(remove_tree, tree.making)
         made = _told(made, said)
-        await self._set_up(tree, made, label, port)
+        try:
+            await self._set_up(tree, made, label, port)
+        except SetUpFailedError as error:
+            raise SetUpFailedError(str(error), error.result, made.notes) from error
         return made
 
     def place(self, tree: Tree, meta: Meta | None) -> Box:

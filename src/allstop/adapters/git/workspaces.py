@@ -23,7 +23,6 @@ from allstop.adapters.git.trees import Meta, Ports, Tree
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
-    CheckResult,
     Delivered,
     Failed,
     FailureKind,
@@ -32,7 +31,7 @@ from allstop.core.moves import (
     Surveyed,
     WorkspaceOpen,
 )
-from allstop.ports import Box, Candidate, FileChange, Launcher
+from allstop.ports import Box, Candidate, FileChange, Launcher, Unready
 
 
 class _Start(NamedTuple):
@@ -167,7 +166,7 @@ class GitWorkspaces:
 
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
-    ) -> Candidate | CheckResult | Failed:
+    ) -> Candidate | Unready | Failed:
         clean = self._tree(workspace).check
         meta = self._tree(workspace).meta()
         try:
@@ -186,7 +185,7 @@ class GitWorkspaces:
                 clean, shown, workspace, label, extras=Extras(*extras), lfs=lfs
             )
         except SetUpFailedError as error:
-            return error.result
+            return Unready(error.result, error.notes)
         except TROUBLE as error:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
@@ -380,4 +379,5 @@ class GitWorkspaces:
 def _failed(error: Exception) -> Failed:
     hint = error.hint if isinstance(error, AllstopError) else ""
     message = f"{error} ({hint})" if hint else str(error)
-    return Failed(kind=FailureKind.BAD_REQUEST, message=message)
+    notes = error.notes if isinstance(error, SetUpFailedError) else ()
+    return Failed(kind=FailureKind.BAD_REQUEST, message=message, notes=notes)
