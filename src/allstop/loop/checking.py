@@ -99,7 +99,7 @@ class Checking:
         if made is not None:
             return made
         await self._clear_up(workspace, patience)
-        return Unready(_ended(CLONING, patience.why))
+        return Unready(_cut_off(CLONING, patience.why, 0.0))
 
     async def _run_all(
         self, run: RunId, move: RunChecks, candidate: Candidate, watch: Heard
@@ -137,9 +137,8 @@ class Checking:
             result = await self._checks.run(check, candidate.box, run, watch.live)
         if result is not None:
             return _Ran(self._with_cause(run, result))
-        if not patience.why:
-            return _Ran(_timed_out(check))
-        result = _ended(check, patience.why, round(anyio.current_time() - began, 2))
+        took_s = round(anyio.current_time() - began, 2) if patience.why else check.timeout_s
+        result = _cut_off(check, patience.why, took_s)
         return _Ran(result, filled_its_clone=await self._clear_up(workspace, patience))
 
     def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
@@ -201,27 +200,17 @@ class Checking:
             self._failed_on[base, check.run] = not ran.result.passed
 
 
-def _ended(check: Check, why: str, seconds: float = 0.0) -> CheckResult:
+def _cut_off(check: Check, why: str, took_s: float) -> CheckResult:
+    """It was ended for this reason; without one, because its time was over."""
     return CheckResult(
         name=check.name,
         run=check.run,
         required=check.required,
         passed=False,
-        code=-signal.SIGKILL,
-        seconds=seconds,
-        output=f"{ENDED}: {why}",
-    )
-
-
-def _timed_out(check: Check) -> CheckResult:
-    return CheckResult(
-        name=check.name,
-        run=check.run,
-        required=check.required,
-        passed=False,
-        timed_out=True,
-        seconds=check.timeout_s,
-        output=f"Command timed out after {check.timeout_s:g}s",
+        code=-signal.SIGKILL if why else None,
+        timed_out=not why,
+        seconds=took_s,
+        output=f"{ENDED}: {why}" if why else f"Command timed out after {check.timeout_s:g}s",
     )
 
 
