@@ -1,15 +1,27 @@
 """B19: what helps a task that can't go on depends on why it ended."""
 
 import pytest
+from msgspec.structs import replace
 
-from allstop.core import mending
-from allstop.core.moves import Failed, FailureKind
-from allstop.core.tasks import Status, Task
+from allstop.core import attempts, mending
+from allstop.core.brakes import Tally
+from allstop.core.events import ChildClosed
+from allstop.core.moves import Failed, FailureKind, Outcome
+from allstop.core.tasks import Attempt, Status, Task
+from allstop.testing.clock import EPOCH
+
+RUN = "board/T1.1"
 
 
-def ended(kind, message="no", **known):
-    note = mending.note_of(Failed(kind=kind, message=message))
-    return Task(id="T1", title="x", number=1, **{"status": Status.FAILED, "note": note, **known})
+def closed(kind, note="", outcome=Outcome.FAILED):
+    return ChildClosed(
+        at=EPOCH, ref="T1.1", run=RUN, outcome=outcome, tally=Tally(), note=note, failure=kind
+    )
+
+
+def ended(kind, **known):
+    task = Task(id="T1", title="x", number=1, attempts=(Attempt(run=RUN, began_at=EPOCH),))
+    return replace(attempts.ended(task, closed(kind)), **{"status": Status.FAILED, **known})
 
 
 @pytest.mark.parametrize(
@@ -49,6 +61,20 @@ def test_b19_an_agent_without_a_name_is_looked_up_first():
     assert mending.command(ended(FailureKind.AUTH)) == "allstop agents"
 
 
+def test_b19_a_failure_tells_what_helps_whatever_its_note_says():
+    note = "auth: is what it says of itself"
+
+    assert mending.failure_in(closed(FailureKind.EXITED, note)) is FailureKind.EXITED
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_q20_what_an_old_record_has_in_its_note_only_is_understood(kind):
+    note = mending.note_of(Failed(kind=kind, message="no: key"))
+
+    assert mending.failure_in(closed(None, note)) is kind
+    assert mending.failure_in(closed(None, note, Outcome.BLOCKED)) is None
+
+
 @pytest.mark.parametrize("note", ["", "auth", "asks: which?", "authority: mine", "AUTH: x"])
 def test_b19_other_notes_tell_of_no_failure(note):
-    assert mending.failure_in(note) is None
+    assert mending.failure_in(closed(None, note)) is None

@@ -417,7 +417,7 @@ def test_every_kind_of_failure_has_its_place():
 def test_a_failure_that_waiting_would_not_mend_ends_the_task_and_says_why(kind, outcome):
     move = fly().back(failed(kind, message="because\nof this"))
 
-    assert move == Finish(outcome=outcome, note=f"{kind}: because of this")
+    assert move == Finish(outcome=outcome, note=f"{kind}: because of this", failure=kind)
 
 
 @pytest.mark.parametrize("kind", sorted(OURS))
@@ -438,7 +438,7 @@ def test_a_turn_that_failed_by_chance_is_tried_again_twice_with_longer_waits(kin
     assert flight.back(failed(kind)) == Wait(reason="tries again later", until=after(6))
     assert isinstance(flight.wait(4).next(), TakeTurn)
     assert flight.back(failed(kind, message="boom")) == Finish(
-        outcome=Outcome.FAILED, note=f"{kind}: boom"
+        outcome=Outcome.FAILED, note=f"{kind}: boom", failure=kind
     )
 
 
@@ -509,7 +509,8 @@ def test_b8_a_limit_that_names_no_time_is_not_waited_for_without_end():
     end = _limited_for(flight, 1)
 
     note = "usage_limited: no more; still so after 2 h"
-    assert end == Finish(outcome=Outcome.FAILED, note=note)
+    limited = FailureKind.USAGE_LIMITED
+    assert end == Finish(outcome=Outcome.FAILED, note=note, failure=limited)
     assert after(7200) <= flight.now <= after(7200 + 330)
 
 
@@ -556,7 +557,8 @@ def test_b8_what_only_seems_to_be_a_limit_is_tried_again_so_often_and_no_more():
     end = flight.back(guess)
 
     assert [type(wait) for wait in waits] == [Wait, Wait]
-    assert end == Finish(outcome=Outcome.FAILED, note="rate_limited: 429")
+    limited = FailureKind.RATE_LIMITED
+    assert end == Finish(outcome=Outcome.FAILED, note="rate_limited: 429", failure=limited)
 
 
 def test_p5_a_limit_that_says_until_when_is_waited_for_however_often():
@@ -603,7 +605,8 @@ def test_k13_when_all_are_limited_the_soonest_is_waited_for():
 def test_a_workspace_that_can_not_be_opened_ends_the_task():
     move = fly(target="nowhere").back(failed(FailureKind.BAD_REQUEST, message="no branch nowhere"))
 
-    assert move == Finish(outcome=Outcome.FAILED, note="bad_request: no branch nowhere")
+    note, kind = "bad_request: no branch nowhere", FailureKind.BAD_REQUEST
+    assert move == Finish(outcome=Outcome.FAILED, note=note, failure=kind)
 
 
 def test_a_workspace_that_failed_to_open_by_chance_is_tried_again_after_a_wait():
@@ -628,7 +631,8 @@ def test_a_delivery_that_conflicts_ends_the_task_with_the_reason():
     flight.back(said(COMPLETE, WORK))
     move = flight.back(failed(FailureKind.CONFLICT, message="b has moved"))
 
-    assert move == Finish(outcome=Outcome.FAILED, note="conflict: b has moved")
+    note, kind = "conflict: b has moved", FailureKind.CONFLICT
+    assert move == Finish(outcome=Outcome.FAILED, note=note, failure=kind)
 
 
 # --- done = "exit" ---

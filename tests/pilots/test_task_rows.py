@@ -133,7 +133,7 @@ def test_b8_exit_0_no_signal_is_a_further_iteration():
 def test_b8_exit_other_than_0_fails_at_once():
     """B8: even where it said complete before it went."""
     assert fly().back(failed(FailureKind.EXITED, message="exit code 1")) == Finish(
-        outcome=Outcome.FAILED, note="exited: exit code 1"
+        outcome=Outcome.FAILED, note="exited: exit code 1", failure=FailureKind.EXITED
     )
 
 
@@ -165,7 +165,7 @@ def test_b13_a_stop_is_not_forgotten_when_the_workspace_is_interrupted_too():
 
 def test_b8_crash_of_the_agent_ends_the_attempt_for_the_board_to_put_it_back():
     assert fly().back(failed(FailureKind.CRASHED, message="signal 9")) == Finish(
-        outcome=Outcome.CRASHED, note="crashed: signal 9"
+        outcome=Outcome.CRASHED, note="crashed: signal 9", failure=FailureKind.CRASHED
     )
 
 

@@ -679,6 +679,8 @@ export interface components {
             outcome: components["schemas"]["Outcome"] | null;
             /** @default  */
             note: string;
+            /** @default null */
+            failure: components["schemas"]["FailureKind"] | null;
             /** @default {} */
             tally: components["schemas"]["Tally"];
         };
@@ -688,6 +690,12 @@ export interface components {
          * @enum {unknown}
          */
         Outcome: "aborted" | "blocked" | "braked" | "conflict" | "crashed" | "done" | "failed" | "timed_out";
+        /**
+         * FailureKind
+         * @description Why a move did not succeed.
+         * @enum {unknown}
+         */
+        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
         /**
          * RoomEvent
          * @description One event as clients are given it.
@@ -1375,6 +1383,8 @@ export interface components {
             facts: {
                 [key: string]: string;
             };
+            /** @default null */
+            failure: components["schemas"]["FailureKind"] | null;
         };
         /** Wait */
         Wait: {
@@ -1394,12 +1404,6 @@ export interface components {
             /** @default null */
             failure: components["schemas"]["FailureKind"] | null;
         };
-        /**
-         * FailureKind
-         * @description Why a move did not succeed.
-         * @enum {unknown}
-         */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
         /** TurnDone */
         TurnDone: {
             /** @enum {unknown} */

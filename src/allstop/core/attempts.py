@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core import brakes
-from allstop.core.events import MoveEnded
+from allstop.core import brakes, mending
+from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gates import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, Failed, FailureKind, Finding, Outcome
@@ -18,6 +18,7 @@ from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.retries import MOVING, Standstill
 from allstop.core.roster import Roster
 from allstop.core.specs import TaskSpec
+from allstop.core.tasks import Task
 
 
 class TaskState(Struct, frozen=True, gc=False, kw_only=True):
@@ -50,6 +51,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     given: str = ""  # a commit of a person's, to bring in
     end: Outcome | None = None
     note: str = ""
+    failure: FailureKind | None = None  # what led to its end
 
     @property
     def is_stuck(self) -> bool:
@@ -64,6 +66,25 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     def held_to(self) -> Gate:
         """The gate that its work must pass."""
         return self.gate or self.spec.gate
+
+
+def ended(task: Task, closed: ChildClosed) -> Task:
+    """The task, once the attempt that was under way is over."""
+    attempt = replace(
+        task.attempts[-1],
+        ended_at=closed.at,
+        outcome=closed.outcome,
+        note=closed.note,
+        failure=mending.failure_in(closed),
+        tally=closed.tally,
+    )
+    return replace(
+        task,
+        open="",
+        attempts=(*task.attempts[:-1], attempt),
+        note=closed.note,
+        changed_at=closed.at,
+    )
 
 
 def seconds_left(state: TaskState) -> float:

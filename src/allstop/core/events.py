@@ -10,7 +10,7 @@ from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Command
 from allstop.core.decisions import Decided
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import Item, Outcome, Result, Work
+from allstop.core.moves import FailureKind, Item, Outcome, Result, Work
 
 
 class _Event(
@@ -78,6 +78,7 @@ class ChildClosed(_Event, frozen=True, tag="child_closed"):
     tally: Tally
     note: str = ""
     facts: dict[str, str] = {}
+    failure: FailureKind | None = None  # what led to it
 
 
 class ChildWaited(_Event, frozen=True, tag="child_waited"):
@@ -126,6 +127,7 @@ class Closed(_Event, frozen=True, tag="closed"):
     outcome: Outcome
     note: str = ""
     facts: dict[str, str] = {}
+    failure: FailureKind | None = None  # what led to it
 
 
 class Killed(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from allstop.core.moves import Failed, FailureKind
+from allstop.core.events import ChildClosed
+from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.plain import one_line
 from allstop.core.tasks import Status, Task
 
@@ -16,16 +17,16 @@ def note_of(failed: Failed) -> str:
     return f"{failed.kind}: {one_line(failed.message, 300)}"
 
 
-def failure_in(note: str) -> FailureKind | None:
-    """The kind of failure that such a note tells of."""
-    kind, colon, _ = note.partition(": ")
-    name = kind.replace(" ", "_")  # Full Auto says it in words
-    return FailureKind(name) if colon and name in set(FailureKind) else None
+def failure_in(closed: ChildClosed) -> FailureKind | None:
+    """What led to the end of an attempt. Old records have it in their own note only."""
+    if closed.failure is not None or closed.outcome is not Outcome.FAILED:
+        return closed.failure
+    kind, colon, _ = closed.note.partition(": ")
+    return FailureKind(kind) if colon and kind in set(FailureKind) else None
 
 
 def failure_of(task: Task) -> FailureKind | None:
-    """Of a task that is blocked the note is its agent's, which may say anything."""
-    return failure_in(task.note) if task.status is Status.FAILED else None
+    return task.attempts[-1].failure if task.status is Status.FAILED and task.attempts else None
 
 
 def remedies(task: Task) -> tuple[str, ...]:

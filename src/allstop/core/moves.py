@@ -190,6 +190,7 @@ class Finish(_Move, frozen=True, tag="finish"):
     outcome: Outcome
     note: str = ""
     facts: dict[str, str] = {}  # for whoever started it
+    failure: FailureKind | None = None  # what led to it
 
 
 Work: TypeAlias = (

@@ -135,15 +135,18 @@ def _receipt(
 
 def _recorded(event: MoveStarted | Closed) -> Work | Finish:
     if isinstance(event, Closed):
-        return Finish(outcome=event.outcome, note=event.note, facts=event.facts)
+        return Finish(
+            outcome=event.outcome, note=event.note, facts=event.facts, failure=event.failure
+        )
     return event.move
 
 
 def _as_then(again: Move, recorded: Work | Finish) -> Move:
     """What older versions did not write down is not held against their records."""
     match again, recorded:
-        case Finish(), Finish() if not recorded.facts:
-            return replace(again, facts={})
+        case Finish(), Finish():
+            facts = again.facts if recorded.facts else {}
+            return replace(again, facts=facts, failure=recorded.failure and again.failure)
         case OpenWorkspace(), OpenWorkspace(stash=False):
             return replace(again, stash=False)
         case Spawn(), Spawn():

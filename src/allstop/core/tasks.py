@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from allstop.core.brakes import Tally
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Outcome
+from allstop.core.moves import FailureKind, Outcome
 from allstop.core.remarks import Review
 
 
@@ -76,6 +76,7 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     ended_at: datetime | None = None
     outcome: Outcome | None = None
     note: str = ""
+    failure: FailureKind | None = None  # what led to its end
     tally: Tally = Tally()
 
 

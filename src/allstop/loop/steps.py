@@ -213,7 +213,15 @@ def _spawned(page: Page[S], move: Spawn) -> Step[S]:
 
 def _finished(page: Page[S], move: Finish) -> Step[S]:
     opened = page.state.opened
-    closed = page.also(Closed(at=page.now, outcome=move.outcome, note=move.note, facts=move.facts))
+    closed = page.also(
+        Closed(
+            at=page.now,
+            outcome=move.outcome,
+            note=move.note,
+            facts=move.facts,
+            failure=move.failure,
+        )
+    )
     if opened.parent is None:
         return closed.step(move.outcome)
     told = ChildClosed(
@@ -224,6 +232,7 @@ def _finished(page: Page[S], move: Finish) -> Step[S]:
         tally=page.state.tally,
         note=move.note,
         facts=move.facts,
+        failure=move.failure,
     )
     return closed.step(move.outcome, Entry(opened.parent, told))
 

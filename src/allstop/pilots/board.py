@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.core import attempts, orders, picking
 from allstop.core import board as boards
-from allstop.core import orders, picking
 from allstop.core.allotting import limits_of_attempt
 from allstop.core.board import Board
 from allstop.core.commands import AddTasks, Equip, Resume, Retry, SetMode, TaskCommand
@@ -296,24 +296,7 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
     if closed.ref == state.merging:
         return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
-    return _task_closed(state, _attempted(task, closed), closed)
-
-
-def _attempted(task: Task, closed: ChildClosed) -> Task:
-    attempt = replace(
-        task.attempts[-1],
-        ended_at=closed.at,
-        outcome=closed.outcome,
-        note=closed.note,
-        tally=closed.tally,
-    )
-    return replace(
-        task,
-        open="",
-        attempts=(*task.attempts[:-1], attempt),
-        note=closed.note,
-        changed_at=closed.at,
-    )
+    return _task_closed(state, attempts.ended(task, closed), closed)
 
 
 def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:

@@ -106,7 +106,7 @@ class TaskPilot:
     def next_move(self, state: TaskState, brief: Brief) -> Move:
         spec = state.spec
         if state.end is not None:
-            return Finish(outcome=state.end, note=state.note)
+            return Finish(outcome=state.end, note=state.note, failure=state.failure)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
@@ -331,19 +331,20 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind in LIMITED and not state.spec.endurance.is_in_vain(failed, state.standstill):
         return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
-        return replace(state, end=Outcome.CRASHED, note=note)
+        return replace(state, end=Outcome.CRASHED, note=note, failure=failed.kind)
     if failed.kind in AGAIN and state.failures < state.spec.backoff.retries:
         attempt = state.failures + 1
         delay: timedelta = state.spec.backoff.delay(attempt, state.spec.task)
         return replace(state, failures=attempt, wait_until=at + delay)
     outcome = Outcome.TIMED_OUT if failed.kind is FailureKind.TIMED_OUT else Outcome.FAILED
-    return replace(state, end=outcome, note=note)
+    return replace(state, end=outcome, note=note, failure=failed.kind)
 
 
 def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
     """It is left alone for longer and longer; one that never says until when, not for ever."""
     if outlasted := state.spec.endurance.outlasted(failed, at, state.standstill):
-        return replace(state, end=Outcome.FAILED, note=f"{note}; {outlasted}")
+        note = f"{note}; {outlasted}"
+        return replace(state, end=Outcome.FAILED, note=note, failure=failed.kind)
     standstill = state.standstill.again(failed, at)
     until = back_at(failed.retry_at, at, standstill.times, state.spec.task)
     is_accounts = failed.kind is not FailureKind.OVERLOADED
