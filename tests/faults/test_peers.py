@@ -91,6 +91,27 @@ def test_kill_9_leaves_no_orphan_and_loses_no_iteration(person, mark):
     assert work.splitlines() == [f"iteration {number}" for number in (5, 4, 3, 2, 1)]
 
 
+def test_who_takes_up_killed_work_at_once_has_no_second_agent_beside_it(person, mark):
+    """Peers: a hundred and more workers at one task, after it was reclaimed while they lived."""
+    person.agent(
+        f"""
+        exec 9>~/lock; flock -n 9 || echo twice >>~/twice
+        if [ ! -f ~/began ]; then touch ~/began; sleep {mark}; fi
+        [ ! -f ~/twice ] || exit 1
+        """
+        + WORKS
+    )
+    person.commit()
+    process = person.start("run", "do it")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
+
+    process.kill()
+    person.allstop("run")
+
+    assert attempts(person) == {"T1": 1}
+    assert person.merged() == ["T1"]
+
+
 # --- COMPLETE ---------------------------------------------------------------------------------
 
 
@@ -163,23 +184,25 @@ def test_a_limit_fails_no_task_burns_no_iteration_and_is_over_by_itself(person):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "words"),
+    ("name", "text", "line", "words"),
     [
-        ("cycle.md", "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n", "T1 → T2 → T1"),
-        ("unknown.md", "- [ ] T1: a (needs: T7)\n", "T7"),
-        ("twice.md", "- [ ] T1: a\n- [ ] T1: b\n", "T1"),
-        ("prd.json", '{\n  "tasks": "none"\n}', "prd.json"),
-        ("prd.json", '{"userStories": [{"title": "a"},\n 7]}', "prd.json"),
-        ("empty.md", "Nothing to do.\n", "empty.md"),
+        ("cycle.md", "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n", 1, "T1 → T2 → T1"),
+        ("unknown.md", "- [ ] T0: a\n- [ ] T1: a (needs: T7)\n", 2, "T7"),
+        ("twice.md", "- [ ] T1: a\n- [ ] T1: b\n", 1, "two tasks 'T1'"),
+        ("prd.json", '{\n  "tasks": "none"\n}', 2, "expected a list"),
+        ("prd.json", '{"userStories": [{"title": "a"},\n 7]}', 2, "userStories[1]"),
+        ("prd.json", '{"userStories": [\n\n}', 3, "not valid JSON"),
+        ("empty.md", "Nothing to do.\n", 1, "expected tasks"),
     ],
 )
-def test_files_that_cannot_be_worked_on_are_refused_by_name(person, name, text, words):
+def test_files_that_cannot_be_worked_on_are_refused_by_line(person, name, text, line, words):
     """Peers: unknown ids count as met, duplicates are redone, "completed successfully, 0/0"."""
     person.agent(WORKS)
     person.write(name, text)
 
     said = person.refuses("import", name)
 
+    assert said.startswith(f"error: {name}:{line}: ")
     assert words in said
     assert person.tasks() == {}
 
