@@ -113,3 +113,32 @@ def test_f5_what_is_no_answer_is_refused(person, asks):
     assert "has no question 'other'" in person.refuses("answer", "T1:other", "x")
     person.allstop("deny", "T1")
     running.communicate(timeout=30)
+
+
+def test_f5_a_task_that_asks_says_so_wherever_it_is_looked_at_and_how_to_answer(person, asks):
+    """F5, B11: a question in the middle of a turn waits for a person, and nobody else may see it."""
+    running = asks(QUESTION)
+    status = person.allstop("status")
+    log = person.allstop("log", "T1")
+
+    person.allstop("answer", "T1", "1")
+
+    asked = "asks: Which colour? (1 Red, 2 Dark blue)"
+    do = 'allstop answer T1 "…"'
+    assert f"? T1       active: {asked}   → {do}" in status
+    assert f"Next: `{do}`." in status
+    assert asked in log
+    assert f"{asked}   → {do}" in running.communicate(timeout=30)[0]
+
+
+def test_f5_a_task_that_asks_is_marked_in_the_table(person):
+    """F5: above it stands what it asks and how to answer; its row says what it waits for."""
+    person.write("coder.toml", ASKS.format(step=LEAVE.replace("COMMAND", "make install")))
+    person.write("allstop.toml", SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+
+    shown, _ = person.at_terminal("run", "paint it", keys=[("? T1", "\x03"), ("pausing", "\x03")])
+
+    assert "asks: make install   → allstop allow T1" in shown
+    assert "#1  asks: make install" in shown

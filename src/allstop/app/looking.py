@@ -12,11 +12,12 @@ from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.phases import counts, phase
 from allstop.core import helm as helms
 from allstop.core import run as runs
+from allstop.core.approvals import in_full, reply
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.helm import Helm, Hold
-from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
+from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
 from allstop.core.inbox import needs_person, what_helps
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
@@ -62,6 +63,12 @@ class Attention(Struct, frozen=True, kw_only=True):
     do: str  # the command that helps
 
 
+class Seen(NamedTuple):
+    run: RunId
+    pilot: Pilot[Any]
+    state: RunState[Any]
+
+
 class Recorded(NamedTuple):
     run: RunId
     pilot: Pilot[Any]
@@ -91,15 +98,17 @@ async def status(house: House) -> Status:
     heads = await house.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
-    views = [await _view(house, head, helm, held) for head in shown if head.run != BOARD]
-    board = await _board(house, helm, driven=BOARD in held)
-    asking = len(board.needs_you) if board else 0
+    seen = [await _seen(house, head) for head in shown if head.run != BOARD]
+    views = [_view(house, each, helm, held) for each in seen]
+    at_work = [each for each in seen if root_of(each.run) == BOARD and BOARD in held]
+    board = await _board(house, helm, at_work, driven=BOARD in held)
+    needed = len(board.needs_you) if board else 0
     return Status(
         hold=helm.hold.value,
         stopped_since=helm.since.isoformat() if helm.since else None,
         stopped_by=helm.by,
         runs=views,
-        needs_you=asking + sum(each.needs_you for each in views if each.parent is None),
+        needs_you=needed + sum(each.needs_you for each in views if each.parent is None),
         board=board,
         disk_full=house.records.is_full(),
     )
@@ -112,40 +121,48 @@ def _nothing_but(helm: Helm) -> Status:
     )
 
 
-async def _board(house: House, helm: Helm, *, driven: bool) -> BoardStatus | None:
+async def _board(
+    house: House, helm: Helm, at_work: list[Seen], *, driven: bool
+) -> BoardStatus | None:
     events = [record.event for record in await house.records.read(BOARD)]
     if not events:
         return None
     run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
     state = run.pilot
-    asking = [task for task in state.board.tasks() if needs_person(task)]
+    asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
+    asking = [(task, asked[task.id]) for task in state.board.tasks() if task.id in asked]
+    stalled = [task for task in state.board.tasks() if needs_person(task)]
     return BoardStatus(
         phase=phase(run, helm, driven=driven).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
         needs_you=[
-            Attention(
-                id=task.id,
-                title=task.title,
-                status=task.status.value,
-                note=task.note,
-                do=what_helps(task),
-            )
-            for task in asking
+            *(
+                _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
+                for task, ask in asking
+            ),
+            *(_attention(task, task.note, what_helps(task)) for task in stalled),
         ],
     )
 
 
-async def _view(house: House, head: Head, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
+def _attention(task: Task, note: str, do: str) -> Attention:
+    return Attention(id=task.id, title=task.title, status=task.status.value, note=note, do=do)
+
+
+async def _seen(house: House, head: Head) -> Seen:
     recorded = await record_of(house, head.run)
-    state = runs.fold(recorded.pilot, recorded.events)
+    return Seen(head.run, recorded.pilot, runs.fold(recorded.pilot, recorded.events))
+
+
+def _view(house: House, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
     return view(
-        head.run,
-        recorded.pilot,
-        state,
+        seen.run,
+        seen.pilot,
+        seen.state,
         helm=helm,
         now=house.clock.now(),
-        driven=root_of(head.run) in held,
+        driven=root_of(seen.run) in held,
     )
 
 

@@ -13,10 +13,11 @@ import click
 
 from allstop.cli.keys import unseen
 from allstop.cli.record import as_text, print_records
+from allstop.core.approvals import in_full, reply
 from allstop.core.attempts import TaskState
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
-from allstop.core.events import Closed, Commanded, MoveEnded, Opened, Waited
+from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.gates import Check
 from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.moves import (
@@ -86,6 +87,9 @@ def told(record: Record) -> list[Line]:
         return lines(event) if is_news else []
     if isinstance(event, Opened):
         return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
+    if isinstance(event, Asked):
+        do = reply(label_of(record.run), event.ask)
+        return [line._replace(text=f"{line.text}   → {do}") for line in lines(event)]
     return lines(event)
 
 
@@ -102,7 +106,7 @@ def news(record: Record) -> list[Line]:
             return [] if is_merge else [Line(at, "✓", "verified")]
         case Closed(outcome=Outcome.CONFLICT):
             return []  # the conflict was shown, and what is done about it will be
-        case Opened() | Closed() | Commanded() | Waited():
+        case Opened() | Closed() | Commanded() | Waited() | Asked():
             return told(record)
         case _:
             return []
@@ -321,9 +325,9 @@ class TerminalBoardScreen(PlainBoardScreen):
         doing, seconds = _doing(child, self._session.clock.now(), self._queued.get(run, ""))
         words = self._words.get(run, "")
         how_far = _how_far(child)
-        mark = "●" if child.open_move is not None else "?"
+        mark = "●" if child.open_move is not None and not child.asks else "?"
         checks = checks_of(child)
-        text = f"{how_far}{doing}" if checks else f"{how_far}{doing}  {words}"
+        text = f"{how_far}{doing}" if checks or child.asks else f"{how_far}{doing}  {words}"
         time = f"{_dollars(child.tally)} {seconds:.0f} s".strip()
         table.add_row(f"{mark} {task_id}", title, text[:90], time)
         if not checks:
@@ -373,5 +377,6 @@ def _how_far(child: RunState[Any]) -> str:
 def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
     if child.open_move is None:
         return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
+    asked = "; ".join(f"asks: {one_line(in_full(ask))}" for ask in child.asks.values())
     since = child.open_move.started_at
-    return describe(child.open_move.move), (now - since).total_seconds()
+    return asked or describe(child.open_move.move), (now - since).total_seconds()

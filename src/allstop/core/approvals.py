@@ -80,6 +80,18 @@ def words(ask: Ask) -> str:
     return ask.text or " ".join(ask.argv or ask.paths)
 
 
+def in_full(ask: Ask) -> str:
+    """The same with what can be chosen, by the numbers that answer it."""
+    options = [option.label for each in ask.questions[:1] for option in each.options]
+    numbered = ", ".join(f"{number} {label}" for number, label in enumerate(options, 1))
+    return f"{words(ask)} ({numbered})" if numbered else words(ask)
+
+
+def reply(name: str, ask: Ask) -> str:
+    """The command with which a person answers what the run of this name asks."""
+    return f'allstop answer {name} "…"' if ask.questions else f"allstop allow {name}"
+
+
 def unasked(ask: Ask) -> str:
     """What was denied because nobody was there."""
     return f"{NOBODY_TO_ASK}{words(ask)}"

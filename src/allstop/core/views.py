@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from allstop.core import run as runs
+from allstop.core.approvals import in_full
 from allstop.core.attempts import TaskState
 from allstop.core.brakes import Tally
 from allstop.core.commands import (
@@ -159,7 +160,7 @@ def _standing(
     if state.asks:
         return (
             "waiting",
-            "; ".join(f"asks: {ask.text or ' '.join(ask.argv)}" for ask in state.asks.values()),
+            "; ".join(f"asks: {in_full(ask)}" for ask in state.asks.values()),
             True,
         )
     if at_work:
@@ -311,7 +312,7 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case Reached():
             return [Line(at, "→", "its agent was told at once")]
         case Asked(ask=ask):
-            return [Line(at, "?", f"asks: {one_line(ask.text or ' '.join(ask.argv), 200)}")]
+            return [Line(at, "?", f"asks: {one_line(in_full(ask), 200)}")]
         case MoveEnded(result=result):
             notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
             return [
