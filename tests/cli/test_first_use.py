@@ -135,3 +135,26 @@ def test_what_the_machine_refuses_is_said_without_a_trace(code, capsys):
 def test_a_mistake_of_ours_keeps_its_trace():
     with pytest.raises(FileNotFoundError):
         complain(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))
+
+
+def test_k19_who_is_not_found_in_a_file_that_does_not_count_yet_is_told_so(person):
+    person.write("allstop.toml", "[loop]\nmax_parallel = 2\n")
+    person.commit()
+    person.agent(WORKS)
+
+    told = "allstop.toml has changes that are not on main: they don't count yet."
+
+    assert f"error: no agent is configured\nhint: {told}\n" in person.refuses("run", "add a line")
+    assert f"hint: configured: none; {told}\n" in person.refuses("run", "a", "--agent", "mine")
+    assert f"hint: configured: none; {told}\n" in person.refuses("room", "talk", "--agents", "mine")
+    assert person.allstop("agents") == f"No agent is configured.\nnote: {told}\n"
+    assert f"○ changes        {told}\n  → commit them\n" in person.allstop("doctor", "--quick")
+
+
+def test_b23_where_the_file_names_no_agent_another_init_is_not_what_helps(person):
+    person.write("allstop.toml", "[loop]\nmax_parallel = 2\n")
+
+    said = person.refuses("run", "add a line")
+
+    assert "hint: describe one under [agents.NAME] in allstop.toml\n" in said
+    assert "→ describe one under [agents.NAME]" in person.allstop("doctor", "--quick")

@@ -174,6 +174,7 @@ async def examine(house: House, isolation: Isolation | None = None) -> list[Find
         _python(),
         git,
         _repository(house),
+        *_uncounted(house),
         *await _store(house),
         _sandbox(house, isolation),
         _memory(house),
@@ -215,6 +216,13 @@ def _repository(house: House) -> Finding:
     except AllstopError as error:
         return Finding(name="repository", ok=False, found=error.message, hint=error.hint)
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
+
+
+def _uncounted(house: House) -> list[Finding]:
+    """Only where there is something: else the file in sight is the one that is looked at."""
+    if not (found := house.loaded.uncounted):
+        return []
+    return [Finding(name="changes", ok=False, found=found, hint="commit them", needed=False)]
 
 
 async def _store(house: House) -> list[Finding]:
@@ -298,7 +306,8 @@ def _traces(house: House) -> list[Finding]:
 def _agents(house: House) -> list[Finding]:
     found = look_at_agents(house)
     if not found:
-        return [Finding(name="agents", ok=False, found="none", hint="allstop init", needed=False)]
+        hint = crew.how_to_name_one(house)
+        return [Finding(name="agents", ok=False, found="none", hint=hint, needed=False)]
     return [
         Finding(
             name=f"agent {agent.name}",

@@ -17,7 +17,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
-from allstop.settings import roster
+from allstop.settings import FILE_NAME, roster
 from allstop.settings.model import TALKERS, Agent, Driver
 
 if TYPE_CHECKING:
@@ -96,8 +96,23 @@ def known(house: House, name: str) -> AgentName:
     """
     agents = house.settings.agents
     if name not in agents:
-        raise CrewError(f"there is no agent {name!r}", f"configured: {', '.join(agents) or 'none'}")
+        raise CrewError(f"there is no agent {name!r}", configured(house))
     return AgentName(name)
+
+
+def configured(house: House) -> str:
+    """Who there is; and where others are in a file that does not count yet, that."""
+    names = f"configured: {', '.join(house.settings.agents) or 'none'}"
+    return "; ".join(filter(None, [names, house.loaded.uncounted]))
+
+
+def how_to_name_one(house: House) -> str:
+    """What to do where no agent is configured at all."""
+    if house.loaded.uncounted:
+        return house.loaded.uncounted
+    if house.root is None or not (house.root / FILE_NAME).exists():
+        return "`allstop init` proposes those that are installed"
+    return f"describe one under [agents.NAME] in {FILE_NAME}"
 
 
 def settings_of(house: House, name: AgentName) -> Agent:
@@ -141,9 +156,7 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
             "add one with the driver codex, claude-code, acp or command; rooms need none",
         )
     if not names:
-        raise CrewError(
-            "no agent is configured", "run `allstop init`, then name one in allstop.toml"
-        )
+        raise CrewError("no agent is configured", how_to_name_one(house))
     for each in names:
         if settings.agents[each].driver in TALKERS:
             raise CrewError(

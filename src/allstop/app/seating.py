@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from allstop.app import crew
 from allstop.app.equipping import backoff, endurance, terms
 from allstop.app.memories import memory_of
 from allstop.core.errors import AllstopError
@@ -37,7 +38,7 @@ def session_spec(house: House, wish: Wish) -> SessionSpec:
     """
     settings = house.settings
     names = tuple(AgentName(name) for name in wish.agents) or usual(settings)
-    _refuse(settings, wish, names)
+    _refuse(house, wish, names)
     room = settings.room
     cost = room.cost_usd
     return SessionSpec(
@@ -76,18 +77,16 @@ def usual(settings: Settings) -> tuple[AgentName, ...]:
     return pair if len(pair) == 2 else names[:2]
 
 
-def _refuse(settings: Settings, wish: Wish, names: tuple[AgentName, ...]) -> None:
-    known = ", ".join(settings.agents) or "none"
+def _refuse(house: House, wish: Wish, names: tuple[AgentName, ...]) -> None:
     if not wish.goal.strip():
         raise AllstopError("there is no goal", "say what the agents are to talk about")
     for name in (*names, *([wish.first] if wish.first else [])):
-        if name not in settings.agents:
-            raise AllstopError(f"there is no agent {name!r}", f"configured: {known}")
+        crew.known(house, name)
     if len(set(names)) < len(names):
         raise AllstopError("an agent is named twice", f"named: {', '.join(names)}")
     least = 1 if wish.mode is TalkMode.SINGLE else 2
     if len(names) < least:
-        hint = f"configured: {known}; add [agents.NAME] to allstop.toml"
+        hint = f"{crew.configured(house)}; add [agents.NAME] to allstop.toml"
         raise AllstopError(f"a room needs {least} agents", hint)
     if wish.first and wish.first not in names:
         raise AllstopError(f"{wish.first!r} is not in the room", f"in it: {', '.join(names)}")

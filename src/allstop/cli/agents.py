@@ -20,9 +20,11 @@ def agents(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from allstop.app.checkup import look_at_agents
+    from allstop.app.crew import how_to_name_one
 
     with context.obj.house() as house:
         found = look_at_agents(house)
+        hint = house.loaded.uncounted if found else how_to_name_one(house)
     if as_json:
         print_json({"agents": found})
         return
@@ -34,7 +36,9 @@ def agents(context: click.Context, as_json: bool) -> None:
         if agent.hint:
             click.echo(f"    {agent.hint}")
     if not found:
-        click.echo("No agent is configured. `allstop init` proposes some.")
+        click.echo("No agent is configured.")
+    if hint:
+        click.echo(f"note: {hint}")
 
 
 @agents.command()

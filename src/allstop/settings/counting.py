@@ -50,7 +50,7 @@ def load_for_work(
         return _with_note(here, _not_committed(repository, branch))
     if committed != _bytes(repository / FILE_NAME):
         there = _load(environment, repository, branch, committed, flags)
-    return _with_note(_on_target_of(here, there), _difference(repository, branch, here, there))
+    return _apart(_on_target_of(here, there), _difference(repository, branch, here, there))
 
 
 def _despite(
@@ -70,7 +70,7 @@ def _despite(
         raise broken
     there = _load(environment, repository, branch, committed, flags)
     note = f"{broken.problems[0]}. The {FILE_NAME} on {branch} counts."
-    return _with_note(_on_target_of(alone, there), note)
+    return _apart(_on_target_of(alone, there), note)
 
 
 def _committed(loaded: Loaded, branches: Branches) -> tuple[str, bytes | None]:
@@ -121,6 +121,10 @@ def _difference(repository: Path, branch: str, here: Loaded, there: Loaded) -> s
 
 def _with_note(loaded: Loaded, note: str) -> Loaded:
     return replace(loaded, notes=(*loaded.notes, note)) if note else loaded
+
+
+def _apart(loaded: Loaded, note: str) -> Loaded:
+    return replace(_with_note(loaded, note), uncounted=note)
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -30,6 +30,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     origins: Mapping[str, Origin]
     """Of every key with a value of its own, by its dotted name."""
     notes: tuple[str, ...] = ()
+    uncounted: str = ""
+    """The one of them that says that something in the checkout's file does not count."""
     untrusted: tuple[Untrusted, ...] = ()
     """What the repository's file asks for and doesn't get."""
     asked: Document = {}
