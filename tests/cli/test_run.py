@@ -473,3 +473,15 @@ def test_k9_a_model_without_hands_is_not_sent_to_work(person, arguments):
     assert done.returncode == 2
     assert "can only talk" in done.stderr or "without hands" in done.stderr
     assert "codex, claude-code, acp or command" in done.stderr
+
+
+def test_b8_why_it_is_not_done_although_it_says_so_is_on_record(person):
+    """B8: an agent that says COMPLETE and changes nothing goes on, and people can see why."""
+    person.agent("cat >/dev/null; echo '<promise>COMPLETE</promise>'")
+
+    said = person.allstop("--set", "loop.max_iterations=2", "run", "add a line", code=4)
+
+    told = "COMPLETE · but nothing has changed"
+    assert said.count(told) == 2
+    assert told in person.allstop("log", "T1")
+    assert told in person.allstop("receipts", "T1")

@@ -238,7 +238,7 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
 def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of result
     match result:
         case TurnDone(text=text, said=said, usage=usage, change=change):
-            parts = [_words(text, said), _used(usage.tokens), _changed(change)]
+            parts = [_words(text, said), _used(usage.tokens), _changed(change, said)]
             return " · ".join(part for part in parts if part)
         case ChecksDone(results=(), passed=True):
             return "No verification configured"
@@ -288,7 +288,9 @@ def _used(tokens: int) -> str:
     return f"{tokens:,} tokens" if tokens else ""
 
 
-def _changed(change: Change | None) -> str:
+def _changed(change: Change | None, said: Said) -> str:
+    if change is not None and not change.files and said.signal is Signal.COMPLETE:
+        return "but nothing has changed"
     if change is None or not change.commits:
         return ""
     return f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
