@@ -158,3 +158,20 @@ def test_b23_where_the_file_names_no_agent_another_init_is_not_what_helps(person
 
     assert "hint: describe one under [agents.NAME] in allstop.toml\n" in said
     assert "→ describe one under [agents.NAME]" in person.allstop("doctor", "--quick")
+
+
+def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
+    person.agent("sleep 60")
+    process = person.start("run", "sleep")
+    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    nowhere = person.allstop("-C", str(elsewhere), "stop")
+    there = person.allstop("stop")
+    again = person.allstop("stop")
+
+    process.wait(20)
+    assert "nothing was running here, and this is no git repository: `allstop -C PATH" in nowhere
+    assert "put down" in there
+    assert f"nothing was running in {person.repository}\n" in again

@@ -11,6 +11,8 @@ from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from allstop.app.house import House
     from allstop.core.approvals import Ask
     from allstop.core.commands import Command, Permit
@@ -56,6 +58,7 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         from allstop.app.stopping import stop as stop_all
 
         stopped = run(lambda: stop_all(house, "allstop stop"))
+        where = house.root
     holds = stopped.recorded or stopped.filed
     if as_json:
         print_json({**asdict(stopped), "receipt": _whole(stopped.receipt)})
@@ -66,7 +69,7 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
     for pid in stopped.silent:
         click.echo(f"  ended      process {pid}, which did not answer; nothing it wrote is lost")
     if not (receipt.killed or receipt.discarded or stopped.silent):
-        click.echo("  nothing was running")
+        click.echo(f"  nothing was running {_where(where)}")
     if not holds:
         click.echo("Neither the store nor a STOP file can be written: nothing keeps it from starting again.")  # fmt: skip
         return 1
@@ -74,6 +77,13 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
     click.echo("Nothing starts until `allstop resume`.")
     return 0
+
+
+def _where(root: Path | None) -> str:
+    """Who is in a hurry may be in the wrong folder: each repository is stopped by itself."""
+    if root is not None:
+        return f"in {root}"
+    return "here, and this is no git repository: `allstop -C PATH stop` stops what runs in one"
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
