@@ -1,9 +1,17 @@
 """B7, F5: the real codex uses our tools: it signals, says how far it is, and asks."""
 
+import json
+import sys
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from adapters.codex.stage import outputs
 from allstop.adapters.agents.codex.tools import dynamic_tools
+from allstop.adapters.agents.desk import SERVER
+from allstop.adapters.processes.host import this_host
+from allstop.adapters.processes.owner import hand_over
 from allstop.core.approvals import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
 from allstop.core.replies import Said, Signal
@@ -93,3 +101,50 @@ async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
     at_work, talking = offered(server.requests[1]), offered(server.requests[-1])
     assert names <= set(at_work)
     assert not names & set(talking)
+
+
+BEHIND_MCP = """
+import json, sys
+tools = json.loads({tools!r})
+for line in sys.stdin:
+    said = json.loads(line)
+    hello = dict(protocolVersion="2025-06-18", serverInfo=dict(name="x", version="1"))
+    answers = {{
+        "initialize": dict(hello, capabilities=dict(tools={{}})),
+        "tools/list": dict(tools=tools),
+        "tools/call": dict(content=[dict(type="text", text="zebra")], isError=False),
+    }}
+    if "id" in said:
+        result = answers.get(said["method"], {{}})
+        print(json.dumps(dict(jsonrpc="2.0", id=said["id"], result=result)), flush=True)
+"""
+
+
+def with_server(place, tools):
+    """As an adapter for codex does: a server that it starts, named in its settings."""
+    work, home = Path(place.workspace), Path(place.home, ".codex")
+    (work / "server.py").write_text(BEHIND_MCP.format(tools=json.dumps(tools)))
+    home.mkdir()
+    start = {"command": str(Path(sys.base_prefix, "bin", "python3")), "args": ["server.py"]}
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in start.items())
+    (home / "config.toml").write_text(f"[mcp_servers.allstop]\n{lines}\n")
+    for folder in (work, Path(place.home)):
+        hand_over(folder, this_host())
+    return replace(place, read=(sys.base_prefix,))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "came"),
+    [(SERVER.tools[0]["annotations"], "zebra"), ({"destructiveHint": True}, "rejected")],
+    ids=["ours", "other"],
+)
+async def test_b7_it_uses_our_tools_unasked_where_they_come_by_mcp(stage, place, annotations, came):
+    """B7, K18: an agent that heeds what is said of a tool asks nobody; about others it asks."""
+    place = with_server(place, [{**SERVER.tools[0], "annotations": annotations}])
+    call = Call(name="signal", group="mcp__allstop", arguments={"signal": "COMPLETE"})
+    use = Say(text="", calls=(call,))
+    server = await stage.model(lambda asked: (outputs(asked) or [use])[-1])
+
+    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+
+    assert came in result.text

@@ -71,10 +71,13 @@ TOOLS: dict[str, Message] = {
 WAIT_MS = 7 * 24 * 3600 * 1000
 """How long an agent waits for one of them: a person may be asked, and the loop keeps the time."""
 
+HARMLESS = {"destructiveHint": False, "openWorldHint": False}
+"""All that they reach is people. Codex asks about a tool of which this is not said."""
+
 SERVER = Server(
     version=__version__,
     instructions="Tell the people who gave you this task how it stands, and ask them.",
-    tools=list(TOOLS.values()),
+    tools=[{**each, "annotations": HARMLESS} for each in TOOLS.values()],
 )
 
 

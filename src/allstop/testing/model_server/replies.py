@@ -55,6 +55,7 @@ class Call(Struct, frozen=True, kw_only=True):
     name: str
     arguments: Mapping[str, Any] = {}
     text: str = ""  # in place of arguments, for a tool that takes only that (Responses)
+    group: str = ""  # which it belongs to, where tools are in groups (Responses)
 
 
 class Refused(Struct, frozen=True):

@@ -135,5 +135,6 @@ def _function_call(call: Call) -> Json:
         "status": "completed",
         "call_id": new_id("call"),
         "name": call.name,
+        **({"namespace": call.group} if call.group else {}),
         "arguments": json.dumps(dict(call.arguments)),
     }
