@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
 SCENARIO = sys.argv[1]
+OPENED = {}
 OPTIONS = [
     {"optionId": "always", "name": "Always", "kind": "allow_always"},
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -75,6 +77,46 @@ def hasty_form(request):
     send(method="$/cancel_request", params={"requestId": 1})
     say(json.dumps(receive()["result"]))
     end(request)
+
+
+def leave(number, server, tool):
+    """As codex asks behind its adapter: of a call that it has told of, by a form."""
+    call = {"toolCallId": f"c{number}", "kind": "execute", "title": f"mcp.{server}.{tool}"}
+    given = {"server": server, "tool": tool, "arguments": {"signal": "COMPLETE"}}
+    update("tool_call", **call, rawInput=given, _meta={"is_mcp_tool_call": True})
+    persist = {"type": "string", "oneOf": [{"const": each} for each in ("once", "always")]}
+    params = {
+        "sessionId": "s1",
+        "toolCallId": call["toolCallId"],
+        "mode": "form",
+        "message": f"Allow the {server} MCP server to run tool {tool}?",
+        "_meta": {"codex_approval_kind": "mcp_tool_call", "persist": ["always"]},
+        "requestedSchema": {"type": "object", "properties": {"persist": persist}},
+    }
+    send(id=number, method="elicitation/create", params=params)
+
+
+def tools(request):
+    """One of ours before and after it has come through the door, and one of somebody else."""
+    answers = []
+    for number, server in enumerate(("allstop", "allstop", "zebra")):
+        if number == 1:
+            enter()
+        leave(number, server, "signal")
+        answers.append(receive()["result"])
+    say(json.dumps(answers))
+    end(request)
+
+
+def enter():
+    server = OPENED["mcpServers"][0]
+    env = {each["name"]: each["value"] for each in server["env"]}
+    argv = [server["command"], *server["args"]]
+    own = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    own.stdin.write(json.dumps(hello).encode() + b"\n")
+    own.stdin.flush()
+    own.stdout.readline()
 
 
 def end(request, reason="end_turn", **more):
@@ -268,6 +310,7 @@ def choosy(request):
 
 def opened(request):
     method, number = request["method"], request["id"]
+    OPENED.update(request["params"])
     if SCENARIO == "locked":
         return send(id=number, error={"code": -32000, "message": "Authentication required"})
     if SCENARIO == "forgets" and method != "session/new":

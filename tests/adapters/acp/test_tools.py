@@ -6,7 +6,9 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from adapters.acp.test_peer import taken
 from adapters.claude_code.bench import bash, came_back
+from allstop.adapters.agents.acp.eliciting import DECLINED
 from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.acp.tools import is_ours
 from allstop.core.approvals import Ask, Option, Question
@@ -96,6 +98,31 @@ async def test_b7_whoever_only_talks_has_none(bench):
     assert spoken == [OURS, set()]
 
 
+async def test_b7_codex_uses_them_unasked_when_it_has_come_to_the_desk(bench):
+    """B7, K18: a server that is only called like ours, and any other, is asked about as a tool,
+    never as a question that a model could answer; and leave never lasts."""
+    watch = Onlooker(allows=True)
+
+    result = await taken(bench, "tools", watch)
+
+    once = {"action": "accept", "content": {"persist": "once"}}
+    assert json.loads(result.text) == [once] * 3
+    assert [(ask.kind, ask.text.partition("?")[0]) for ask in watch.asks] == [
+        ("tool", "Allow the allstop MCP server to run tool signal"),
+        ("tool", "Allow the zebra MCP server to run tool signal"),
+    ]
+
+
+async def test_k18_a_tool_that_is_not_allowed_is_declined(bench):
+    """K18: and of a tool nobody is asked a question."""
+    watch = Onlooker()
+
+    result = await taken(bench, "tools", watch)
+
+    once = {"action": "accept", "content": {"persist": "once"}}
+    assert json.loads(result.text) == [DECLINED, once, DECLINED]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "ours"),
     [
@@ -124,3 +151,22 @@ async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
     assert isinstance(result, TurnDone), result
     assert result.said == Said(signal=Signal.BLOCKED, text="no key")
     assert watch.items[0].text == "its conversation was not there: it begins again"
+
+
+@pytest.mark.parametrize(
+    ("meta", "given", "ours"),
+    [
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": "ask"}, True),
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": ["ask"]}, False),
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": "rm"}, False),
+        ({"is_mcp_tool_call": True}, {"server": "evil", "tool": "ask"}, False),
+        ({"is_mcp_tool_call": True}, "allstop ask", False),
+        ({}, {"server": "allstop", "tool": "ask", "command": "rm -rf /"}, False),
+        (None, {"server": "allstop", "tool": "ask"}, False),
+    ],
+)
+def test_b7_what_a_model_can_write_makes_no_tool_ours(meta, given, ours):
+    """B7, K18: codex's adapter says in a field of its own that something is a tool of a server."""
+    call = ToolCall(title="mcp.allstop.ask", kind="execute", meta=meta, raw_input=given)
+
+    assert is_ours(call) is ours

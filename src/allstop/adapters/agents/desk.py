@@ -98,6 +98,7 @@ class Desk:
 
     def __init__(self, watch: Watch) -> None:
         self.signals: tuple[Said, ...] = ()
+        self.met = False  # the agent has come to it, with the word that only it was told
         self._watch = watch
         self._calls = 0
 

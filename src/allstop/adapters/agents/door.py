@@ -201,6 +201,8 @@ class Door:
     def _admits(self, word: bytes) -> bool:
         known = [each for each in self._words if hmac.compare_digest(word, each.encode())]
         self._words = tuple(each for each in self._words if each not in known)
+        if known:
+            self._desk.met = True
         return bool(known)
 
     async def _answer(self, visitor: Caller, sending: anyio.Lock, line: bytes) -> None:

@@ -50,7 +50,7 @@ class AcpAgent:
         desk = Desk(watch)
         try:
             async with way_to(desk, self._doors, turn, (token_hex(), token_hex())) as way:
-                result = await self._in_box(turn, watch, way)
+                result = await self._in_box(turn, watch, desk, way)
         except UnsafeError as error:
             return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
         except LaunchError as error:
@@ -61,7 +61,9 @@ class AcpAgent:
         if self._doors is not None:
             self._doors.close()
 
-    async def _in_box(self, turn: Turn, watch: Watch, way: Way | None) -> TurnDone | Failed:
+    async def _in_box(
+        self, turn: Turn, watch: Watch, desk: Desk, way: Way | None
+    ) -> TurnDone | Failed:
         launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
         if way is not None:
             launch = way.shown(launch)
@@ -69,7 +71,7 @@ class AcpAgent:
             servers += [tools.server(program, word) for word in way.words]
         async with self._launcher.launch(launch) as child:
             connection = Connection(child, self._setup.answer_within_s)
-            return await self._once(Exchange(connection, turn, watch, servers), turn)
+            return await self._once(Exchange(connection, turn, watch, desk, servers), turn)
 
     async def _once(self, exchange: Exchange, turn: Turn) -> TurnDone | Failed:
         ended: Ended | Failed

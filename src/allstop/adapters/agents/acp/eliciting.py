@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from allstop.adapters.agents.acp.messages import Choice, Field, Form
+from msgspec.structs import replace
+
+from allstop.adapters.agents.acp.messages import Choice, Field, Form, ToolCall
 from allstop.adapters.agents.rpc import RequestId
 from allstop.core.approvals import Answer, Ask, Option, Question
 from allstop.core.plain import ending, one_line
@@ -21,6 +23,9 @@ DECLINED = {"action": "decline"}
 """Nobody answers: the agent goes on without."""
 GIVEN_UP = {"action": "cancel"}
 """The question is no longer wanted, or the turn is over."""
+
+HOW_LONG = "persist"
+"""A field of this name is for how long leave is given."""
 
 _YES, _NO = "Yes", "No"
 Value: TypeAlias = str | int | float | bool | list[str]
@@ -51,6 +56,24 @@ def answer_to(form: Form, told: Answer) -> dict[str, object]:
         else:
             return dict(DECLINED)
     return {"action": "accept", "content": content}
+
+
+def is_leave(form: Form) -> bool:
+    """Whether it asks if a tool may be used, as codex does: that is no question to be answered."""
+    meta = form.meta if isinstance(form.meta, dict) else {}
+    return form.mode == "form" and "codex_approval_kind" in meta
+
+
+def call_in(form: Form, known: ToolCall) -> ToolCall:
+    """What leave is wanted for, by what was told of it before."""
+    return replace(known, tool_call_id=form.tool_call_id, title=form.message or known.title)
+
+
+def leave_to(form: Form, told: Answer) -> dict[str, object]:
+    """For this one time."""
+    if not told.allows:
+        return dict(DECLINED)
+    return {"action": "accept", "content": {HOW_LONG: "once"} if HOW_LONG in form.fields else {}}
 
 
 def _asked(form: Form) -> Mapping[str, Field]:

@@ -16,6 +16,7 @@ from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.fold import Fold
 from allstop.adapters.agents.acp.opening import Open, Way, Wishes, opened
 from allstop.adapters.agents.acp.tools import is_ours
+from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import TooLong
 from allstop.adapters.agents.rpc import Message, RequestId
@@ -46,15 +47,23 @@ class Asking(NamedTuple):
 
 class Exchange:
     def __init__(
-        self, connection: Connection, turn: Turn, watch: Watch, servers: Sequence[mcp.Message] = ()
+        self,
+        connection: Connection,
+        turn: Turn,
+        watch: Watch,
+        desk: Desk,
+        servers: Sequence[mcp.Message] = (),
     ) -> None:
-        """`servers`: of tools, which the agent starts; one for each time that it opens a session."""
+        """`servers`: of tools, which the agent starts, one for each time that it opens a session; they
+        lead to the desk.
+        """
         self.fold = Fold()
         self.denied = ""  # what was, last
         self.thread = turn.thread or ""
         self._connection = connection
         self._turn = turn
         self._watch = watch
+        self._desk = desk
         self._servers = servers
         self._is_on = False  # between the prompt and its end; all else is history
         self._had_history = False
@@ -176,16 +185,23 @@ class Exchange:
             await self._connection.peer.answer(request, given_up)
 
     async def _permit(self, wanted: told.Permission, request: RequestId) -> Mapping[str, object]:
-        call = self.fold.known(wanted.tool_call)
-        if is_ours(call):
-            return answer_to(wanted, _OWN)
+        return answer_to(wanted, await self._leave(self.fold.known(wanted.tool_call), request))
+
+    async def _leave(self, call: told.ToolCall, request: RequestId) -> Answer:
+        """A tool of ours needs none, where it is our server that the agent has under this name."""
+        if self._desk.met and is_ours(call):
+            return _OWN
         ask = ask_of(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
         self.denied = self.denied if answer.allows else _denial(ask, answer)
-        return answer_to(wanted, answer)
+        return answer
 
     async def _fill_in(self, form: told.Form, request: RequestId) -> Mapping[str, object]:
         """Outside of a turn nobody is asked, nor to follow an address."""
+        if self._is_on and eliciting.is_leave(form):
+            known = self.fold.known(told.ToolCall(tool_call_id=form.tool_call_id))
+            leave = await self._leave(eliciting.call_in(form, known), request)
+            return eliciting.leave_to(form, leave)
         ask = eliciting.ask_of(request, form) if self._is_on else None
         if ask is None:
             return eliciting.DECLINED

@@ -176,6 +176,8 @@ class Form(_Told, frozen=True):
 
     mode: str = "form"
     message: str = ""
+    tool_call_id: str = ""
+    meta: Any = field(default=None, name="_meta")
     requested_schema: Fields = Fields()
 
     @property

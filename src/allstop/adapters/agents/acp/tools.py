@@ -19,7 +19,21 @@ def server(program: str, word: str) -> Message:
 
 
 def is_ours(call: ToolCall) -> bool:
-    """By the name that Claude Code behind its adapter gives it; a command can be called anything."""
+    """By what an adapter says of it in fields of its own; titles can be anything."""
+    return _is_claudes(call) or _is_codexs(call)
+
+
+def _is_codexs(call: ToolCall) -> bool:
+    """It says of which server a tool is; of a command it never says that it is a tool."""
+    meta, given = call.meta, call.raw_input
+    if not (isinstance(meta, dict) and isinstance(given, dict)):
+        return False
+    is_tool = meta.get("is_mcp_tool_call") is True
+    return is_tool and given.get("server") == NAME and given.get("tool") in tuple(TOOLS)
+
+
+def _is_claudes(call: ToolCall) -> bool:
+    """By its whole name; a command can be called anything."""
     named: object = call.meta
     for name in ("claudeCode", "toolName"):
         named = named.get(name) if isinstance(named, dict) else None
