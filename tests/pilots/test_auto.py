@@ -11,7 +11,7 @@ from allstop.core.auto import Action, read_decision
 from allstop.core.auto_views import run_plan
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Answer, Raise, Resume, Say
-from allstop.core.events import Asked, ChildClosed, Noted
+from allstop.core.events import Asked, ChildClosed, MoveEnded, Noted
 from allstop.core.moves import (
     Change,
     CheckResult,
@@ -424,6 +424,15 @@ def test_f6_a_moment_between_turns_although_the_gate_was_quick():
 
     assert auto.decision.reason == "the gate disagrees: Tests"
     assert auto.now - ended_at == timedelta(seconds=60)
+
+
+def test_q16_a_gate_that_disagrees_before_any_turn_folds_too():
+    """Q16: no thread writes that, but whatever is in a record must be read."""
+    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    auto.fold(MoveEnded(at=auto.now, id="1", result=refused()))
+    auto.turn("I begin.")
+
+    assert "E assert" in auto.prompts[-1]
 
 
 def test_a_merge_that_fails_waits_for_a_person():

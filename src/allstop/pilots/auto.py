@@ -209,8 +209,8 @@ def _went(state: AutoState, result: object) -> AutoState:
 
 def _disagreed(state: AutoState, gate: ChecksDone) -> AutoState:
     """It is not done after all. That is decided like all else, so that guards look at it."""
-    news = prompts.gate_failed(gate)
-    return _decided(replace(state, done=False, news=news), after_gate(state.turns, gate))
+    state = replace(state, done=False, news=prompts.gate_failed(gate))
+    return _decided(state, after_gate(state.turns, gate)) if state.summary else state
 
 
 def _stuck(state: AutoState, failed: Failed) -> AutoState:
