@@ -449,3 +449,59 @@ def test_f4_a_thread_that_waits_at_the_terminal_comes_to_rest(coder):
         said, code = shown.result()
 
     assert code == 130, said
+
+
+def test_k1_a_thread_that_nobody_drives_is_ended_by_its_abort(coder):
+    """K1: at once, and in words for a thread; what it made is still shown."""
+    person = coder(STUCK)
+    person.allstop("auto", "Write a parser", code=3)
+
+    said = person.allstop("abort", "auto1")
+
+    assert said == "auto1: ended for good; what it made is kept: `allstop diff auto1`.\n"
+    assert "✗ auto1 Write a parser  aborted" in person.allstop("status")
+    assert person.allstop("diff", "auto1") == "auto1 changes nothing.\n"
+    assert "auto1 is over: aborted" in person.try_allstop("abort", "auto1").stderr
+    assert "decisions come out the same" in person.allstop("replay", "auto1")
+
+
+def test_k1_an_abort_beneath_an_allstop_waits_and_says_for_what(coder):
+    """K1, K2: an Allstop holds that as well; then going on with it ends it."""
+    person = coder(STUCK)
+    person.allstop("auto", "Write a parser", code=3)
+    person.allstop("stop")
+
+    said = person.allstop("abort", "auto1")
+    person.allstop("resume")
+
+    assert "Nobody drives auto1 now: it counts once `allstop resume auto1` does." in said
+    assert "`allstop resume auto1` ends it" in person.allstop("status")
+    assert "ended: aborted" in person.allstop("resume", "auto1", code=130)
+
+
+def test_k1_what_holds_a_thread_says_how_that_very_thread_goes_on(coder):
+    """K1: where nobody drives it there is no turn to wait for, and `resume` needs its name."""
+    person = coder(STUCK)
+    person.allstop("auto", "Write a parser", code=3)
+
+    said = [person.allstop(command, "auto1") for command in ("pause", "freeze", "thaw")]
+
+    assert said == [
+        "auto1: paused; `allstop resume auto1` goes on.\n",
+        "auto1: frozen, until `allstop thaw auto1`.\n",
+        "auto1: no longer frozen; `allstop resume auto1` goes on.\n",
+    ]
+    assert person.allstop("pause") == "Everything: paused; `allstop resume` goes on.\n"
+
+
+def test_k1_the_board_cannot_be_ended(coder):
+    """K1: it is never over; its tasks can be."""
+    person = coder()
+    person.allstop("add", "Write a parser")
+
+    refused = person.try_allstop("abort", "board")
+
+    assert refused.returncode == 2
+    assert "the board is never over" in refused.stderr
+    assert "abort its tasks by name" in refused.stderr
+    assert "board: idle" in person.allstop("status")

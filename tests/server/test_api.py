@@ -76,6 +76,16 @@ def test_b17_a_merge_that_failed_is_tried_again_over_http(room):
     assert room.person.merged() == [name]
 
 
+def test_k1_the_board_cannot_be_ended_over_http(room):
+    """K1: it is never over; its tasks can be."""
+    room.person.allstop("add", "Something")
+
+    answer = room.post("/runs/board/commands", {"command": "abort"})
+
+    assert answer.status == 409, answer.body
+    assert "the board is never over" in answer.json["error"]["message"]
+
+
 IDLES = """
 [[turn]]
 steps = [{ say = "Thinking." }]

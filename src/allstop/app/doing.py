@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.app import board as boards
 from allstop.app import rooms
+from allstop.app.aborting import abort
 from allstop.app.cleaning import take_back, to_roll_back
 from allstop.app.crew import chosen
 from allstop.app.raising import Limit, is_run, raise_run
@@ -273,12 +274,10 @@ async def _stop(station: Station, run: str, by: str) -> Done:
 async def _brake(station: Station, run: str, deed: Brake, by: str) -> Done:
     if isinstance(deed, Abort) and run == ALL:
         raise AllstopError("everything can't be ended for good", "stop it, or abort runs by name")
-    words: dict[type, say.Command] = {
-        Pause: say.Pause(),
-        Freeze: say.Freeze(),
-        Thaw: say.Thaw(),
-        Abort: say.Abort(),
-    }
+    if isinstance(deed, Abort):
+        aborted = await abort(station.house, run, by, engine=station.engine)
+        return Done(run=run, driven=aborted.driven)
+    words: dict[type, say.Command] = {Pause: say.Pause(), Freeze: say.Freeze(), Thaw: say.Thaw()}
     spoken = await speak(station.house, None if run == ALL else run, words[type(deed)], by)
     return Done(run=run, driven=spoken.driven)
 

@@ -154,8 +154,9 @@ def pause(context: Context, run_id: str | None, as_json: bool) -> None:
     """No new turn; the current one ends in peace. Without RUN, for everything."""
     from allstop.core.commands import Pause
 
-    done = "pauses after the turn it is in; `allstop resume` goes on"
-    _say(context, run_id, Pause(), done, as_json=as_json)
+    goes_on = f"`{_resume(run_id)}` goes on"
+    done, idle = f"pauses after the turn it is in; {goes_on}", f"paused; {goes_on}"
+    _say(context, run_id, Pause(), done, idle, as_json=as_json)
 
 
 @click.command()
@@ -166,8 +167,9 @@ def freeze(context: Context, run_id: str | None, as_json: bool) -> None:
     """Stop processes where they are. Without RUN, for everything."""
     from allstop.core.commands import Freeze
 
-    done = "frozen where it is; `allstop thaw` lets it go on"
-    _say(context, run_id, Freeze(), done, as_json=as_json)
+    thaws = f"`allstop thaw {run_id or ''}".rstrip() + "`"
+    done = f"frozen where it is; {thaws} lets it go on"
+    _say(context, run_id, Freeze(), done, f"frozen, until {thaws}", as_json=as_json)
 
 
 @click.command()
@@ -178,8 +180,9 @@ def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
     """Let frozen processes go on. Without RUN, for everything."""
     from allstop.core.commands import Thaw
 
-    done = "goes on where it was; a pause stays until `allstop resume`"
-    _say(context, run_id, Thaw(), done, as_json=as_json)
+    done = f"goes on where it was; a pause stays until `{_resume(run_id)}`"
+    idle = f"no longer frozen; `{_resume(run_id)}` goes on"
+    _say(context, run_id, Thaw(), done, idle, as_json=as_json)
 
 
 @click.command()
@@ -188,10 +191,22 @@ def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
 @click.pass_obj
 def abort(context: Context, run_id: str, as_json: bool) -> None:
     """End RUN for good; what it made is kept."""
+    from allstop.app.aborting import abort as abort_run
     from allstop.core.commands import Abort
 
-    done = "ends for good; a task is pending then, until `allstop retry`"
-    _say(context, run_id, Abort(), done, as_json=as_json)
+    with context.house() as house:
+        aborted = run(lambda: abort_run(house, run_id))
+    if as_json:
+        print_json({"run": run_id, "command": Abort(), "driven": aborted.driven})
+        return
+    kept = {
+        "auto": f"; what it made is kept: `allstop diff {run_id}`",
+        "room": f"; what was said is kept: `allstop log {run_id}`",
+        "task": "; the task is pending then, until `allstop retry`",
+    }.get(aborted.kind, "")
+    click.echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{kept}.")
+    if not (aborted.driven or aborted.over):
+        click.echo(f"Nobody drives {run_id} now: it counts once `{aborted.goes_on}` does.")
 
 
 @click.command()
@@ -279,9 +294,20 @@ def _answer(
     _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
 
 
+def _resume(run_id: str | None) -> str:
+    return f"allstop resume {run_id}" if run_id else "allstop resume"
+
+
 def _say(
-    context: Context, run_id: str | None, command: Command, done: str, *, as_json: bool
+    context: Context,
+    run_id: str | None,
+    command: Command,
+    done: str,
+    idle: str = "",
+    *,
+    as_json: bool,
 ) -> None:
+    """`idle`: what is true where nobody drives it, if that is something else."""
     from allstop.app.speaking import speak
 
     with context.house() as house:
@@ -289,6 +315,6 @@ def _say(
     if as_json:
         print_json({"run": run_id, "command": command, "driven": spoken.driven})
         return
-    click.echo(f"{run_id or 'Everything'}: {done}.")
-    if run_id and not spoken.driven:
+    click.echo(f"{run_id or 'Everything'}: {idle if idle and not spoken.driven else done}.")
+    if run_id and not spoken.driven and not idle:
         click.echo(f"Nobody drives {run_id} now: it counts once `allstop resume {run_id}` does.")

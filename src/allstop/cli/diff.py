@@ -35,6 +35,9 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
     if as_json:
         print_json(_as_document(task_id, found, with_patch=not stat))
         return
+    if not found.files:
+        click.echo(f"{task_id} changes nothing.")
+        return
     for file in found.files:
         size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
         click.echo(f"{file.change:<8} {plain(file.path)}  {size}")

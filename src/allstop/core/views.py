@@ -170,7 +170,8 @@ def _standing(
         status = "idle" if move.idle else "waiting"
         return status, _with_time(move.reason, move.until, now), move.for_person
     if not driven:
-        return "interrupted", f"nobody drives it; `{goes_on(run, state.opened)}` goes on", True
+        does = "ends it" if state.aborting else "goes on"
+        return "interrupted", f"nobody drives it; `{goes_on(run, state.opened)}` {does}", True
     coming = f"next: {describe(move)}"  # it is not under way: it may have to wait for a slot
     if pilot.needs_slots and isinstance(move, TakeTurn):
         return "queued", queued or coming, False
