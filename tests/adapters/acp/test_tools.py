@@ -1,31 +1,20 @@
 """B7, F5: a real agent behind ACP uses our tools: an MCP server that it starts in its box."""
 
 import json
-import re
 
 import pytest
 from msgspec.structs import replace
 
 from adapters.acp.test_peer import taken
 from adapters.claude_code.bench import bash, came_back
+from adapters.desks import ASKED, ASKS, TELLS, hear, offered
 from allstop.adapters.agents.acp.eliciting import DECLINED
 from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.acp.tools import is_ours
-from allstop.core.approvals import Ask, Option, Question
-from allstop.core.moves import Item, TurnDone
-from allstop.core.replies import Said, Signal
+from allstop.core.replies import Signal
 from allstop.testing.agents import Onlooker
-from allstop.testing.model_server import Call, Say
 
 OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
-
-
-def use(name, **arguments):
-    return Say(text="", calls=(Call(name=f"mcp__allstop__{name}", arguments=arguments),))
-
-
-def offered(asked):
-    return set(re.findall(r"mcp__\w+", json.dumps(asked.body)))
 
 
 def in_order(*steps):
@@ -39,40 +28,19 @@ def in_order(*steps):
 
 async def test_b7_it_signals_and_tells_how_far_it_is(bench):
     """B7: what it says there are items of its turn; nobody is asked whether it may."""
-    agent = await bench.agent(
-        in_order(
-            use("progress", percent=40, text="the parser reads"),
-            use("signal", signal="PENDING", text="Which one?"),
-            "That is it.",
-        )
-    )
-    watch = Onlooker()
-
-    result = await bench.turn(agent, watch)
-
-    assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
-    assert watch.asks == []
-    assert watch.items == [
-        Item(kind="progress", text="40% the parser reads"),
-        Item(kind="signal", text="PENDING: Which one?"),
-        Item(kind="message", text="That is it."),
-    ]
+    await hear(bench, await bench.agent(in_order(*TELLS)))
 
 
 async def test_b7_it_asks_and_is_answered_in_every_turn_of_a_conversation(bench):
     """B7, F5: within the turn, by a person, with its options; each turn has a door of its own."""
-    call = use("ask", question="Which colour?", options=["Red", "Blue"])
-    agent = await bench.agent(in_order(call, "zebra", call, "zebra"))
+    agent = await bench.agent(in_order(ASKS, "zebra", ASKS, "zebra"))
     watch = Onlooker(allows=True, answers=("Blue",))
 
     first = await bench.turn(agent, watch)
-    agent = await bench.agent(in_order(call, call, "zebra"))
+    agent = await bench.agent(in_order(ASKS, ASKS, "zebra"))
     await bench.turn(agent, watch, thread=first.thread)
 
-    question = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
-    ask = Ask(id="allstop-1", kind="question", text=question.text, questions=(question,))
-    assert watch.asks == [ask, ask]
+    assert watch.asks == [ASKED, ASKED]
     assert "Blue" in came_back(bench.asked_last)[-1]
 
 

@@ -1,63 +1,29 @@
 """B7, F5: the real Claude Code uses our tools: it signals, says how far it is, and asks."""
 
 import json
-import re
 
 import pytest
 
 from adapters.claude_code.bench import came_back
+from adapters.desks import ASKED, ASKS, TELLS, hear, offered, use
 from allstop.adapters.agents.claude_code.tools import PREFIX, SERVER
-from allstop.core.approvals import Ask, Option, Question
-from allstop.core.moves import Item, TurnDone
-from allstop.core.replies import Said, Signal
+from allstop.core.replies import Signal
 from allstop.testing.agents import Onlooker
-from allstop.testing.model_server import Call, Say
-
-
-def use(name, **arguments):
-    return Say(text="", calls=(Call(name=PREFIX + name, arguments=arguments),))
-
-
-def offered(asked):
-    """By name; it loads the rest when it wants to use one."""
-    return set(re.findall(r"mcp__\w+", json.dumps(asked.body)))
 
 
 async def test_b7_it_signals_and_tells_how_far_it_is(bench):
     """B7: what it says there are items of its turn; nobody is asked whether it may."""
-    agent = await bench.agent(
-        [
-            use("progress", percent=40, text="the parser reads"),
-            use("signal", signal="PENDING", text="Which one?"),
-            "That is it.",
-        ]
-    )
-    watch = Onlooker()
-
-    result = await bench.turn(agent, watch)
-
-    assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
-    assert watch.asks == []
-    assert watch.items == [
-        Item(kind="progress", text="40% the parser reads"),
-        Item(kind="signal", text="PENDING: Which one?"),
-        Item(kind="message", text="That is it."),
-    ]
+    await hear(bench, await bench.agent(TELLS))
 
 
 async def test_b7_it_asks_and_is_answered(bench):
     """B7, F5: within the turn, by a person, with its options."""
-    call = use("ask", question="Which colour?", options=["Red", "Blue"])
-    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else ASKS)
     watch = Onlooker(allows=True, answers=("Blue",))
 
     await bench.turn(agent, watch)
 
-    question = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
-    assert watch.asks == [
-        Ask(id="allstop-1", kind="question", text=question.text, questions=(question,))
-    ]
+    assert watch.asks == [ASKED]
     assert "Blue" in came_back(bench.server.requests[-1])[-1]
 
 
