@@ -2,8 +2,9 @@
 
 import json
 import os
+import resource
 import shutil
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -146,6 +147,38 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
 
     others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
+
+
+async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(doors, tmp_path):
+    """B7: a turn without one is followed by others, and each tries again."""
+    async with doors.opened(Desk(Onlooker())):
+        pass
+    await doors.close()
+
+    with files_left(1), pytest.raises(OSError, match="Too many open files"):
+        async with doors.opened(Desk(Onlooker())):
+            pass
+
+    assert os.listdir(tmp_path / "desks") == []
+
+
+@contextmanager
+def files_left(number):
+    """This process can open only so many more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+    taken = []
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(number):
+            os.close(taken.pop())
+        yield
+    finally:
+        for each in taken:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(doors, tmp_path):

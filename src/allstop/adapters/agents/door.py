@@ -16,6 +16,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import (
     AsyncExitStack,
+    ExitStack,
     aclosing,
     asynccontextmanager,
     contextmanager,
@@ -127,11 +128,17 @@ class Doors:
         self._sweep()
         place = self._folder / secrets.token_hex(8)
         place.mkdir()
-        place.chmod(0o755)  # in a box it may be another user's
-        program = place / PROGRAM
-        program.write_text(_program())
-        program.chmod(0o755)
-        return Place(place, _bound(place))
+        try:
+            place.chmod(0o755)  # in a box it may be another user's
+            program = place / PROGRAM
+            program.write_text(_program())
+            program.chmod(0o755)
+            return Place(place, _bound(place))
+        except OSError:
+            for name in (PROGRAM, SOCKET):  # by name: to look what is there may be too much to ask
+                (place / name).unlink(missing_ok=True)
+            place.rmdir()
+            raise
 
     def _sweep(self) -> None:
         """Away with what killed processes have left behind."""
@@ -230,13 +237,15 @@ async def _lines(visitor: Caller) -> AsyncGenerator[bytes, None]:
 
 
 def _bound(place: Path) -> socket.socket:
-    own = _socket()
-    with _through(place) as at:
-        own.bind(f"{at}/{SOCKET}")
-    (place / SOCKET).chmod(0o666)
-    own.listen()
-    own.settimeout(0)
-    return own
+    with ExitStack() as stack:
+        own = stack.enter_context(_socket())
+        with _through(place) as at:
+            own.bind(f"{at}/{SOCKET}")
+        (place / SOCKET).chmod(0o666)
+        own.listen()
+        own.settimeout(0)
+        stack.pop_all()
+        return own
 
 
 def _socket() -> socket.socket:
