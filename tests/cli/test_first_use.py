@@ -175,3 +175,13 @@ def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
     assert "nothing was running here, and this is no git repository: `allstop -C PATH" in nowhere
     assert "put down" in there
     assert f"nothing was running in {person.repository}\n" in again
+
+
+def test_b8_a_run_that_is_refused_for_want_of_its_program_leaves_nothing_on_the_board(person):
+    person.agent(WORKS)
+    (person.home / "bin" / "my-agent").unlink()
+
+    said = person.refuses("run", "add a line")
+
+    assert "error: the program 'my-agent' is not on PATH\n" in said
+    assert person.tasks() == {}

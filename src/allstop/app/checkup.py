@@ -24,7 +24,7 @@ from allstop.adapters.processes.bounds import LOOK_EVERY_S
 from allstop.adapters.processes.groups import our_groups
 from allstop.adapters.processes.probe import make_launcher
 from allstop.adapters.sockets import bound
-from allstop.app import coders, coders_acp, coders_claude, crew, models, work
+from allstop.app import crew, work
 from allstop.app.announcing import control_room
 from allstop.app.boxes import own_box
 from allstop.app.cleaning import forget
@@ -101,25 +101,9 @@ def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> Age
 
 def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
     try:
-        if agent.driver in models.PROVIDERS:
-            models.key_for(house, name, agent)
-            return models.where(agent), ""
-        if agent.driver is Driver.CODEX:
-            return coders.where_codex(house, name, agent), ""
-        if agent.driver is Driver.CLAUDE_CODE:
-            return coders_claude.where_claude(house, name, agent), ""
-        if agent.driver is Driver.ACP:
-            return coders_acp.where_acp(house, name, agent), ""
-        if agent.driver is Driver.COMMAND and agent.command:
-            return crew.program(agent.command[0], house), ""
-        if agent.driver is Driver.SCRIPTED and agent.script:
-            there = (house.repository / agent.script).is_file()
-            return agent.script, "" if there else f"there is no file {agent.script}"
+        return crew.where(house, name, agent), ""
     except AllstopError as error:
-        return error.message, error.hint
-    return "no command", next(
-        (str(u) for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")), "see docs"
-    )
+        return error.message, error.hint or "see docs"
 
 
 async def try_agent(house: House, name: str, text: str) -> Tried:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from allstop.app.boxes import box, own_box
-from allstop.app.coders import find_codex, hire_codex
-from allstop.app.coders_acp import hire_acp
-from allstop.app.coders_claude import find_claude, hire_claude
-from allstop.app.models import PROVIDERS, CrewError, hire_model
+from allstop.app.coders import find_codex, hire_codex, where_codex
+from allstop.app.coders_acp import hire_acp, where_acp
+from allstop.app.coders_claude import find_claude, hire_claude, where_claude
+from allstop.app.models import PROVIDERS, CrewError, hire_model, key_for
+from allstop.app.models import where as where_model
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
@@ -166,6 +167,42 @@ def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
     return tuple(AgentName(each) for each in names)
 
 
+def refuse_absent(house: House, names: Iterable[AgentName]) -> None:
+    """Before anything is written down for them to do.
+
+    Raises:
+        CrewError: one of them can't work here.
+    """
+    for name in names:
+        where(house, name, settings_of(house, name))
+
+
+def where(house: House, name: str, settings: Agent) -> str:
+    """What would be started, for people.
+
+    Raises:
+        CrewError: it isn't there, or lacks something.
+    """
+    match settings.driver:
+        case Driver.SCRIPTED:
+            script = settings.script or ""
+            if not ((house.root or Path.cwd()) / script).is_file():
+                hint = f"there is no file {script}"
+                raise CrewError(f"agent {name!r}: the script can't be read", hint)
+            return script
+        case Driver.COMMAND:
+            return program(_words(house, name, settings)[0], house)
+        case Driver.CODEX:
+            return where_codex(house, name, settings)
+        case Driver.CLAUDE_CODE:
+            return where_claude(house, name, settings)
+        case Driver.ACP:
+            return where_acp(house, name, settings)
+        case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
+            key_for(house, name, settings)
+            return where_model(settings)
+
+
 def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
     settings = settings_of(house, name)
     match settings.driver:
@@ -205,12 +242,9 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
     from allstop.adapters.agents.command import CommandAgent
     from allstop.adapters.agents.door import Doors
 
-    if not settings.command:
-        withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
-        hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
-        raise CrewError(f"agent {name!r} has no command", hint)
+    first, *others = _words(house, name, settings)
     return CommandAgent(
-        (program(settings.command[0], house), *settings.command[1:]),
+        (program(first, house), *others),
         launcher=launcher,
         room=own_box(house, house.folder / "homes" / name),
         clock=house.clock,
@@ -219,6 +253,15 @@ def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> Ag
         limit_patterns=house.settings.retry.rate_limit_patterns,
         doors=Doors(house.folder / "desks"),
     )
+
+
+def _words(house: House, name: str, settings: Agent) -> tuple[str, ...]:
+    """The program and its arguments."""
+    if settings.command:
+        return tuple(settings.command)
+    withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
+    hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
+    raise CrewError(f"agent {name!r} has no command", hint)
 
 
 def own_program(house: House, name: str, settings: Agent) -> str:

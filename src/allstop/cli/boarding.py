@@ -12,6 +12,7 @@ import click
 from allstop.app import board as boards
 from allstop.app import boarding, equipping, overview
 from allstop.app.cleaning import sweep
+from allstop.app.crew import refuse_absent
 from allstop.app.following import follow_tree
 from allstop.app.speaking import refuse_if_stopped
 from allstop.app.stopping_here import stop_all
@@ -54,6 +55,7 @@ async def work(
     await refuse_if_stopped(house)
     hold_many()
     known = known or await boards.read(house)
+    refuse_absent(house, boarding.needed(spec, known.state))
     await sweep(house, known.state.board)
     known = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
     said = [*map(str, house.loaded.untrusted), *equipping.notes(house)]
