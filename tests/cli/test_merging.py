@@ -68,6 +68,20 @@ def test_b17_a_dirty_checkout_is_waited_for_and_never_touched(person, name):
     assert person.git("status", "--short") == ""
 
 
+def test_b17_what_is_merged_after_one_that_waits_says_that_it_waits_too(person):
+    person.agent(WORKS)
+    person.write("other.txt", "other\n")
+    person.commit()
+    person.write("other.txt", "changed by hand\n")
+    person.allstop("add", "first")
+    person.allstop("add", "second")
+
+    said = person.allstop("run", "--parallel", "1", code=3)
+
+    assert "uncommitted changes: other.txt. Then: allstop run\n" in said
+    assert "? T2 waits to be merged: allstop run\n" in said
+
+
 def test_b17_a_file_of_the_persons_that_git_does_not_know_is_never_overwritten(person):
     person.agent("echo theirs >new.txt; echo '<promise>COMPLETE</promise>'")
     person.commit()

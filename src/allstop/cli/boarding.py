@@ -204,6 +204,8 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 lines.append(
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
                 )
+            case Status.MERGING if not task.note:
+                lines.append(f"? {task.id} waits to be merged: allstop run")
             case Status.WAITING | Status.MERGING:
                 lines.append(f"? {task.id} waits: {task.note}. Then: allstop run")
             case Status.PENDING if task.held:
