@@ -153,7 +153,7 @@ async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(doors, tmp_p
     """B7: a turn without one is followed by others, and each tries again."""
     async with doors.opened(Desk(Onlooker())):
         pass
-    await doors.close()
+    doors.close()
 
     with files_left(1), pytest.raises(OSError, match="Too many open files"):
         async with doors.opened(Desk(Onlooker())):

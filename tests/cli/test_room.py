@@ -298,6 +298,16 @@ def test_r6_what_another_process_tells_is_heard(person):
     assert talk.events[-2]["text"] == STOPPED
 
 
+def test_r6_who_tells_a_room_without_a_session_something_learns_what_becomes_of_it(person):
+    two(person, says("first", final=True))
+    person.allstop("room", "Talk.")
+
+    said = person.allstop("tell", "room:default", "Make it rhyme.")
+
+    assert "No session is open there: a new one begins without it" in said
+    assert "allstop resume" not in said
+
+
 def test_a_stop_of_the_run_by_its_name(person):
     """R8: `allstop stop room:default` is for that thread alone."""
     talk = begun(person)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.looking import helm_of, record_of
 from allstop.core import run as runs
@@ -12,6 +12,9 @@ from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.run import RunState
+from allstop.core.talking import RoomState
+from allstop.core.views import goes_on
 from allstop.engines.saying import say
 from allstop.ports import Entry
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 class Spoken(NamedTuple):
     driven: bool
+    unheard: str = ""  # what becomes of it where nobody drives the run
 
 
 async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
@@ -131,9 +135,18 @@ async def speak(house: House, run: str | None, command: Command, by: str = "user
         commanded = Commanded(at=house.clock.now(), command=command, by=by)
         await house.journal.append(Entry(HELM, commanded))
         return Spoken(driven=bool(house.journal.holders()))
-    name = await open_run(house, run)
+    name, state = await _open(house, run)
     await say(house.journal, house.clock, name, command, by)
-    return Spoken(driven=root_of(name) in house.journal.holders())
+    driven = root_of(name) in house.journal.holders()
+    return Spoken(driven=driven, unheard="" if driven else _unheard(run, name, state))
+
+
+def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:
+    if not isinstance(state.pilot, RoomState):
+        return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
+    if state.pilot.session is None:
+        return "No session is open there: a new one begins without it, a single answer knows it."
+    return f"Nobody drives {called} now: it counts once `{goes_on(run, state.opened)}` does."
 
 
 async def open_run(house: House, name: str) -> RunId:
@@ -142,8 +155,12 @@ async def open_run(house: House, name: str) -> RunId:
     Raises:
         AllstopError: there is no such run, or it is over.
     """
+    return (await _open(house, name))[0]
+
+
+async def _open(house: House, name: str) -> tuple[RunId, RunState[Any]]:
     recorded = await record_of(house, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if state.closed is not None:
         raise AllstopError(f"{name} is over: {state.closed.outcome}", f"see `allstop log {name}`")
-    return recorded.run
+    return recorded.run, state

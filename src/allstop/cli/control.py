@@ -316,5 +316,5 @@ def _say(
         print_json({"run": run_id, "command": command, "driven": spoken.driven})
         return
     click.echo(f"{run_id or 'Everything'}: {idle if idle and not spoken.driven else done}.")
-    if run_id and not spoken.driven and not idle:
-        click.echo(f"Nobody drives {run_id} now: it counts once `allstop resume {run_id}` does.")
+    if spoken.unheard and not idle:
+        click.echo(spoken.unheard)
