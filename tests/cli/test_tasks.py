@@ -274,3 +274,15 @@ def test_b4_a_need_that_cannot_be_is_told_with_file_and_line(person, second, sai
 
     assert said in told
     assert person.tasks() == {}
+
+
+def test_b1_several_needs_are_named_with_commas_or_one_by_one(person):
+    person.allstop("add", "one")
+    person.allstop("add", "two")
+
+    together = person.allstop("add", "three", "--needs", "T1, T2")
+    one_by_one = person.allstop("add", "four", "--needs", "T1", "--needs", "T2")
+
+    assert together == "T3  three  (waits for T1, T2)\n"
+    assert one_by_one == "T4  four  (waits for T1, T2)\n"
+    assert person.json("edit", "T3", "--needs", "")["needs"] == []

@@ -34,6 +34,11 @@ MARKS = {
 }
 
 
+def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -> tuple[str, ...]:
+    """No id has a comma in it."""
+    return tuple(each.strip() for some in ids for each in some.split(","))
+
+
 def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What can be said of a task, new or old."""
     for option in (
@@ -43,7 +48,7 @@ def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--agent", help="Who does it; else the first choice of [loop]."),
         click.option("--operation", help="The group it is part of."),
         click.option("--tag", "tags", multiple=True, help="May be given several times."),
-        click.option("--needs", multiple=True, metavar="ID", help="A task it waits for; may be given several times."),
+        click.option("--needs", multiple=True, metavar="ID", callback=_each, help="A task it waits for; several with commas, or given several times."),
         click.option("--body", help="What is to be done, in detail."),
     ):  # fmt: skip
         command = option(command)
