@@ -286,3 +286,25 @@ def test_b1_several_needs_are_named_with_commas_or_one_by_one(person):
     assert together == "T3  three  (waits for T1, T2)\n"
     assert one_by_one == "T4  four  (waits for T1, T2)\n"
     assert person.json("edit", "T3", "--needs", "")["needs"] == []
+
+
+def test_b4_an_import_shows_how_the_file_was_understood(person):
+    """B4: an item with items below it is no task: without a word of it, it would seem lost."""
+    person.write("todo.md", "- [x] Table\n- [ ] Passwords\n  - [ ] Hash\n  - [ ] Reset\n")
+
+    said = person.allstop("import", "todo.md")
+
+    assert said.splitlines() == [
+        "table  Table  (done before)",
+        "hash  Hash  (in: Passwords)",
+        "reset  Reset  (in: Passwords)",
+        "3 tasks added.",
+    ]
+
+
+def test_b4_of_a_long_file_only_the_first_tasks_are_shown(person):
+    person.write("todo.md", "".join(f"- [ ] Number {n}\n" for n in range(1, 31)))
+
+    said = person.allstop("import", "todo.md").splitlines()
+
+    assert (len(said), said[-2:]) == (22, ["… and 10 more", "30 tasks added."])

@@ -34,6 +34,10 @@ MARKS = {
 }
 
 
+SHOWN = 20
+"""Of the tasks that a file brings: enough to see how it was understood."""
+
+
 def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -> tuple[str, ...]:
     """No id has a comma in it."""
     return tuple(each.strip() for some in ids for each in some.split(","))
@@ -337,6 +341,12 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
     if as_json:
         print_json({"added": [task.id for task in done.added], "known": done.known})
         return
+    for task in done.added[:SHOWN]:
+        within = f"  (in: {one_line(task.operation, 60)})" if task.operation else ""
+        over = "  (done before)" if task.done else ""
+        click.echo(f"{task.id}  {one_line(task.title, 200)}{within}{over}")
+    if len(done.added) > SHOWN:
+        click.echo(f"… and {len(done.added) - SHOWN} more")
     known = f"; {done.known} there already" if done.known else ""
     click.echo(f"{counted(len(done.added), 'task')} added{known}.")
 
