@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from adapters.acp.test_peer import taken
 from adapters.claude_code.bench import bash, came_back
-from adapters.desks import ASKED, ASKS, TELLS, hear, offered
+from adapters.desks import ASKED, ASKS, TELLS, hear, offered, use
 from allstop.adapters.agents.acp.eliciting import DECLINED
 from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.acp.tools import is_ours
-from allstop.core.replies import Signal
+from allstop.core.moves import TurnDone
+from allstop.core.replies import Said, Signal
 from allstop.testing.agents import Onlooker
 
 OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
