@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { stopEverything, stopWords, type Send, type Stop } from './allstop'
+import { outcomeOf, stopEverything, stopWords, type Send, type Stop } from './allstop'
 
 /** Answers as scripted, the last one for ever. */
 async function told(...answers: Awaited<ReturnType<Send>>[]) {
@@ -29,6 +29,14 @@ test('a browser that is signed out is told so, with what helps, and nothing goes
   expect(isStopped).toBe(false)
   expect(heard.at(-1)).toEqual({ is: 'refused' })
   expect(stopWords({ is: 'refused' })).toContain('allstop stop')
+})
+
+test('only who is signed out is not heard again', () => {
+  expect(outcomeOf({ ok: true, status: 200 })).toBe('heard')
+  expect(outcomeOf({ ok: false, status: 401 })).toBe('refused')
+  expect([403, 429, 500, 503].map((status) => outcomeOf({ ok: false, status }))).toEqual(
+    Array(4).fill('lost'),
+  )
 })
 
 test('whoever is not heard is told of the way that needs no server', () => {

@@ -65,6 +65,12 @@ export function stopWords(stop: Stop): string {
   }
 }
 
+/** Only who is not known has to sign in first; what else is wrong may be over with the next try. */
+export function outcomeOf({ ok, status }: Pick<Response, 'ok' | 'status'>): Answer['was'] {
+  if (ok) return 'heard'
+  return status === 401 ? 'refused' : 'lost'
+}
+
 async function once(url: string, body: string): Promise<Answer> {
   try {
     const answer = await fetch(url, {
@@ -74,12 +80,9 @@ async function once(url: string, body: string): Promise<Answer> {
       keepalive: true,
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
-    if (answer.status === 401 || answer.status === 403) return { was: 'refused' }
-    if (!answer.ok) return { was: 'lost' }
-    return {
-      was: 'heard',
-      stopped: (await answer.json().catch(() => ({}))) as Partial<Stopped>,
-    }
+    const was = outcomeOf(answer)
+    if (was !== 'heard') return { was }
+    return { was, stopped: (await answer.json().catch(() => ({}))) as Partial<Stopped> }
   } catch {
     return { was: 'lost' }
   }
