@@ -60,6 +60,29 @@ async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench
     assert [item.text for item in watch.items] == [UNRULED]
 
 
+@pytest.mark.parametrize("given", ['"make"', "null", '["make"]', '{"command": ["make"]}'])
+async def test_k12_a_command_that_is_shown_in_an_odd_way_breaks_nothing(bench, given):
+    """K12: the rules are asked all the same, and its turn goes on."""
+    watch = Onlooker()
+    shown = (
+        '{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback",'
+        f'"callback_id":"rules","input":{{"tool_name":"Bash","tool_input":{given}}}}}}}'
+    )
+    hears = (
+        'read -r hooks; echo \'{"type":"control_response","response":{"request_id":"allstop-1"}}\''
+    )
+
+    result = await taken(
+        bench,
+        f"{hears}; read -r prompt; echo '{shown}'; read -r told; echo '{RESULT}'",
+        watch,
+        ruled=True,
+    )
+
+    assert isinstance(result, TurnDone), result
+    assert len(watch.asks) == 1
+
+
 async def test_k12_a_line_of_200_mb_neither_hangs_nor_bloats(bench):
     """K12: it is thrown away and told; what comes after it counts."""
     watch = Onlooker()

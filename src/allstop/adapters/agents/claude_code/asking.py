@@ -32,8 +32,11 @@ HOOKS = {
 
 def shown(wanted: ControlRequest) -> Ask:
     """What a hook is told of."""
-    given = wanted.request.input
-    used = Permission(tool_name=str(given.get("tool_name")), input=given.get("tool_input") or {})
+    told = wanted.request.input
+    given = told.get("tool_input")
+    used = Permission(
+        tool_name=str(told.get("tool_name")), input=given if isinstance(given, dict) else {}
+    )
     return replace(asked(replace(wanted, request=used)), within=True)
 
 
