@@ -1,6 +1,7 @@
 """Agents that mean harm: whatever they do to their clone, the host takes only sound commits."""
 
 import os
+import tracemalloc
 
 import pytest
 
@@ -160,3 +161,31 @@ async def test_q21_nothing_is_planted_in_allstops_own_folder(desk, what):
     assert git(desk.root, "rev-parse", "refs/allstop/tip/w") == sound.head
     assert any("made anew" in note for note in opened.notes)
     assert (await desk.kept()).head == sound.head
+
+
+LARGE = 16 * 1024**2
+
+GROWN = {
+    ".gitattributes": f"{{ echo '*.bin filter=lfs'; head -c {LARGE} /dev/zero; }} >.gitattributes",
+    ".gitmodules": 'i=0; while [ $i -lt 30 ]; do i=$((i+1)); printf "[submodule \\"%s\\"]\\n'
+    f'path = a/%s\\n" $i $(head -c {LARGE // 30} /dev/zero | tr "\\0" x); done >.gitmodules;'
+    " git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),a/b",
+}
+
+
+@pytest.mark.parametrize("name", GROWN)
+async def test_k12_a_file_that_steers_git_is_not_read_however_large_it_is(desk, name):
+    """K12: a few bytes of a pack may be any number of them in memory."""
+    await desk.opened()
+    await desk.agent(f"{GROWN[name]}; git add {name}; git commit -qm large")
+
+    tracemalloc.start()
+    try:
+        change = await desk.kept()
+        candidate = await desk.candidate()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert candidate.commit == change.head
+    assert peak < LARGE / 2

@@ -31,6 +31,9 @@ CONFIG = """\
 \tauto = false
 """
 FILTER = b"filter=lfs"
+MOST_BYTES = 256 * 1024
+"""A file of a commit that says how it is to be checked out is read up to this; it may be anybody's."""
+LONGEST_PATH = 4096
 SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 
 
@@ -144,8 +147,14 @@ async def plan(
 
 async def _has_lfs(repository: Repository, attributes: str | None) -> bool:
     """As the commit says at its top, or the person in this repository only."""
-    text = await repository.output("cat-file", "blob", attributes) if attributes else b""
+    is_read = attributes is not None and await _is_small(repository, attributes)
+    text = await repository.output("cat-file", "blob", str(attributes)) if is_read else b""
     return FILTER in text or FILTER in _own_attributes(await repository.common_dir())
+
+
+async def _is_small(repository: Repository, blob: str) -> bool:
+    (about,) = await repository.looked_up(blob)
+    return about is not None and about.size_bytes <= MOST_BYTES
 
 
 def _own_attributes(common_dir: Path) -> bytes:
@@ -179,6 +188,8 @@ async def _submodules(
 
 async def _module_names(repository: Repository, gitmodules: str) -> dict[str, str]:
     """What the submodules are called, by their paths."""
+    if not await _is_small(repository, gitmodules):
+        return {}
     done = await repository.run(
         "config", "-z", "--blob", gitmodules, "--get-regexp", r"^submodule\..*\.path$"
     )
@@ -206,7 +217,7 @@ async def _has_module(repository: Repository, modules: Path, name: str, commit: 
 
 
 def _is_inside(path: str) -> bool:
-    parts = PurePosixPath(path).parts
+    parts = PurePosixPath(path).parts if len(path) < LONGEST_PATH else ()
     return bool(parts) and not path.startswith("/") and ".." not in parts and parts[0] != ".git"
 
 
