@@ -163,6 +163,22 @@ async def test_q21_nothing_is_planted_in_allstops_own_folder(desk, what):
     assert (await desk.kept()).head == sound.head
 
 
+async def test_k12_links_to_nowhere_are_told_by_the_first_of_them(desk):
+    """K12: what is told of work is written down, and an agent can make a million of them."""
+    await desk.opened()
+    await desk.agent(
+        "head=$(git rev-parse HEAD); i=0; while [ $i -lt 500 ]; do i=$((i+1));"
+        ' printf "160000 commit %s\\tlink%04d\\n" $head $i; done >list; rm -f a.txt;'
+        " tree=$(git mktree <list); rm list;"
+        " git reset -q --hard $(git commit-tree $tree -p HEAD -m links)"
+    )
+
+    change = await desk.kept()
+
+    assert change.files == 501
+    assert change.loose == tuple(f"link{number:04}" for number in range(1, 21))
+
+
 LARGE = 16 * 1024**2
 
 GROWN = {

@@ -20,7 +20,7 @@ from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.room import shortage, too_big
 from allstop.adapters.git.scripts import KEEP, not_work
-from allstop.adapters.git.sketching import guarded_among, sketched
+from allstop.adapters.git.sketching import guarded_among, named, sketched
 from allstop.adapters.git.stillness import print_of
 from allstop.adapters.git.together import both
 from allstop.adapters.git.trees import Meta, Tree
@@ -222,14 +222,13 @@ async def stock_take(repository: Repository, base: str, head: str) -> tuple[Chan
     commits = sum(1 for line in listed.splitlines() if b" " not in line)
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, head, links) if links else []
-    names = tuple(os.fsencode(path).decode(errors="replace") for path in loose)
     (tree,) = await repository.named(f"{head}^{{tree}}")
     change = Change(
         head=head,
         commits=commits,
         files=len(changed),
         tree=tree or "",
-        loose=names,
+        loose=named(loose),
         sketch=sketched(changed),
         guarded=guarded_among(changed),
     )

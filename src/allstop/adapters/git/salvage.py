@@ -15,6 +15,7 @@ from allstop.adapters.git.laying import loose_links
 from allstop.adapters.git.names import is_commit_name
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.scripts import GATHER, not_work
+from allstop.adapters.git.sketching import named
 from allstop.adapters.git.trees import Meta
 from allstop.ports import Box
 
@@ -81,4 +82,4 @@ async def _refuse_others(repository: Repository, base: str, commit: str) -> None
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, commit, links) if links else []
     if loose:
-        raise GitError(f"repositories of their own are in it: {', '.join(loose)}")
+        raise GitError(f"repositories of their own are in it: {', '.join(named(loose))}")

@@ -14,9 +14,14 @@ NAME_CHARS = 200
 
 
 def sketched(changed: Sequence[Raw]) -> tuple[str, ...]:
-    return tuple(
-        f"{raw.status} {one_line(shown(raw.path), NAME_CHARS)}" for raw in changed[:MOST_NAMED]
-    )
+    first = changed[:MOST_NAMED]
+    names = named([raw.path for raw in first])
+    return tuple(f"{raw.status} {name}" for raw, name in zip(first, names, strict=True))
+
+
+def named(paths: Sequence[str]) -> tuple[str, ...]:
+    """The first of them: an agent may have made any number, of any length."""
+    return tuple(one_line(shown(path), NAME_CHARS) for path in paths[:MOST_NAMED])
 
 
 def guarded_among(changed: Iterable[Raw]) -> dict[str, str]:
