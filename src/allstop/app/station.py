@@ -13,10 +13,11 @@ from anyio.abc import TaskGroup
 from allstop.app import autos, boarding, equipping, rooms
 from allstop.app import board as boards
 from allstop.app.crew import chosen
-from allstop.app.looking import others_at_work, record_of
+from allstop.app.looking import helm_of, others_at_work, record_of
 from allstop.app.models import load_sdks
 from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.parlour import Parlour
+from allstop.app.phases import is_under_way
 from allstop.app.raising import hold_to_settings
 from allstop.app.seating import Wish, session_spec
 from allstop.app.speaking import refuse_if_stopped, speak
@@ -25,6 +26,7 @@ from allstop.app.stopping import stop as stop_all
 from allstop.app.work import Workshop, workshop
 from allstop.core.auto import AutoSpec
 from allstop.core.commands import AddTasks, Assign, Command, Resume
+from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.specs import BoardSpec, Mode
 from allstop.core.talk import SessionSpec
@@ -105,6 +107,22 @@ class Station:
                 self._shop.hire(autos.agents_of(spec))
                 await self.engine.take(root)
         return recorded.run
+
+    async def go_on_with_board(self) -> bool:
+        """Just as it was, if its process ended in the middle of its work; whether it did.
+
+        Raises:
+            AllstopError: an agent of it can't be had.
+        """
+        async with self._opening:
+            if not self.house.has_store or self._is_driven(BOARD):
+                return False
+            known, helm = await boards.read(self.house), await helm_of(self.house)
+            is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
+            if is_held or not is_under_way(known.state):
+                return False
+            await self._take_board(known)
+            return True
 
     async def board_at_hand(self) -> None:
         """What people say of tasks is carried out from now on; no task is picked because of it."""
@@ -200,8 +218,12 @@ class Station:
     # --- the board ---
 
     async def _drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
-        known = await boarding.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
-        self._shop.hire(boarding.needed(spec, known.state))
+        await self._take_board(
+            await boarding.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
+        )
+
+    async def _take_board(self, known: boards.Read) -> None:
+        self._shop.hire(boarding.needed(known.state.spec, known.state))
         if not self._hooks_are_on:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks, known)

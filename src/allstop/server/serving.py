@@ -18,9 +18,10 @@ from allstop.app.announcing import room_for_one
 from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
 from allstop.app.speech import EARS, Speech
-from allstop.app.station import station
+from allstop.app.station import Station, station
 from allstop.app.usage import Turns
 from allstop.app.watching import Watcher
+from allstop.core.errors import AllstopError
 from allstop.ports import Live
 from allstop.server import door, pages
 from allstop.server.changes import Changes
@@ -105,9 +106,19 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
             for work in (watcher.follow, hub.beat, keeper.keep):
                 group.start_soon(work)
             group.start_soon(_overhear, own, hub)
+            group.start_soon(_go_on, driver, say)
             rewinder, turns = Rewinder(house.journal), Turns(house.journal)
             yield Desk(house, driver, watcher, hub, keys, keeper, rewinder, turns)
             group.cancel_scope.cancel()
+
+
+async def _go_on(driver: Station, say: Say) -> None:
+    """Boards go on by themselves after a crash or a restart; all else waits for a person."""
+    try:
+        if await driver.go_on_with_board():
+            say("The board goes on: it was at work when its process ended.")
+    except AllstopError as error:
+        say(f"The board does not go on by itself: {error.message}")
 
 
 async def _overhear(own: Ear, hub: Hub) -> None:

@@ -1,0 +1,69 @@
+"""B8: what a control room goes on with by itself after it was killed or ended."""
+
+import pytest
+
+from control_rooms import ControlRoom
+from people import MERGE_AT_ONCE, at_home, wait_for
+
+WORKS = """
+case $(cat) in *Alpha*) if [ ! -f ~/began ]; then touch ~/began; sleep 3000; fi ;; esac
+touch file-$(date +%N); echo '<promise>COMPLETE</promise>'
+"""
+
+
+@pytest.fixture
+def room(tmp_path):
+    """A board at work: one task is under way, another is ready, and one slot is there."""
+    person = at_home(tmp_path)
+    person.agent(WORKS, settings=MERGE_AT_ONCE)
+    person.commit()
+    room = ControlRoom(person)
+    room.do("board", "add_task", title="Alpha")
+    room.do("board", "add_task", title="Beta")
+    room.post("/runs", {"kind": "board", "parallel": 1})
+    began = person.repository / ".allstop" / "workspaces" / "T1" / "home" / "began"
+    wait_for(began.exists, "the agent")
+    yield room
+    person.close()
+
+
+def says(room, words):
+    """Whether it says so, once it is open."""
+    return any(words in line for line in iter(room.process.stdout.readline, ""))
+
+
+@pytest.mark.parametrize("how", ["kill", "close"])
+def test_b8_a_board_goes_on_by_itself_after_a_restart(room, how):
+    """B8: with the same attempt, and then with what else is ready, as it was told to work."""
+    getattr(room, how)()
+
+    room.open()
+
+    assert says(room, "The board goes on: it was at work when its process ended.")
+    wait_for(lambda: room.read("/board")["counts"] == {"done": 2}, "both tasks")
+    assert room.person.merged() == ["T1", "T2"]
+    assert len(room.read("/tasks/T1")["attempts"]) == 1
+
+
+@pytest.mark.parametrize("command", ["pause", "stop"])
+def test_b8_a_board_that_a_person_holds_does_not_go_on_by_itself(room, command):
+    room.do("board", command)
+    room.kill()
+
+    room.open()
+
+    assert room.read("/board")["phase"] in ("paused", "stopped")
+    assert room.close() == 0
+    assert not says(room, "goes on")
+    assert room.person.merged() == []
+
+
+def test_b8_a_board_whose_agent_is_gone_says_why_it_does_not_go_on(room):
+    room.kill()
+    room.person.write("allstop.toml", MERGE_AT_ONCE)
+    room.person.commit()
+
+    room.open()
+
+    assert says(room, "The board does not go on by itself: ")
+    assert room.read("/healthz")["hold"] == "running"
