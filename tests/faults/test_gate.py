@@ -209,6 +209,28 @@ def test_k19_b16_a_gate_that_a_task_brought_in_holds_for_the_next_one(person):
     assert "decisions come out the same" in person.allstop("replay", "T2")
 
 
+def test_b22_a_setup_that_a_task_brought_in_is_run_for_the_next_one(person):
+    """B22: in its workspace and where it is checked, as the target's commit says by then."""
+    person.agent(
+        """
+case "$(cat)" in
+*prepare*) printf '[workspace]\\nsetup = "echo made >>~/made"\\n' >>allstop.toml ;;
+*) cp ~/made made.txt ;;
+esac
+"""
+        + DONE,
+        settings=ONCE + 'max_parallel = 1\n[verification]\ncommands = ["cat ~/made || true"]\n',
+    )
+    person.commit()
+    person.allstop("add", "prepare it")
+    person.allstop("add", "then this", "--needs", "T1")
+
+    person.allstop("run")
+
+    assert person.merged() == ["T1", "T2"]
+    assert person.git("show", "main:made.txt") == "made"
+
+
 def test_k19_a_broken_file_on_the_target_leaves_the_last_gate(person):
     person.agent(
         """

@@ -1,4 +1,4 @@
-"""The gate as the target branch has it by now: what has landed since may have changed it."""
+"""The gate and the setup as the target branch has them by now: what landed may have changed them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from allstop.adapters.git.making import Fittings
 from allstop.app.branches import Branches
 from allstop.core.errors import AllstopError
 from allstop.core.gates import Check, Gate, Protection
@@ -46,8 +47,17 @@ def checks(settings: Settings) -> tuple[Check, ...]:
     )
 
 
-class TargetGate:
-    """Where the file can't be used, the last gate that could be read stays, and it is said."""
+def fittings(settings: Settings) -> Fittings:
+    workspace = settings.workspace
+    return Fittings(
+        copy=workspace.copy,
+        setup=workspace.setup or "",
+        setup_timeout_s=float(workspace.setup_timeout),
+    )
+
+
+class TargetFile:
+    """Where the file can't be used, the last that could be read counts, and it is said."""
 
     def __init__(self, house: House, note: Callable[[str], None]) -> None:
         self._house = house
@@ -55,13 +65,21 @@ class TargetGate:
         self._branches = Branches(house.repository, house.environment.variables)
         self._seen: tuple[str, bytes | None, bytes | None] | None = None
         self._gate: Gate | None = None
+        self._fittings: Fittings | None = None
 
-    async def __call__(self, target: str) -> Gate | None:
+    async def gate(self, target: str) -> Gate | None:
+        await self._known(target)
+        return self._gate
+
+    async def fittings(self, target: str) -> Fittings | None:
+        await self._known(target)
+        return self._fittings
+
+    async def _known(self, target: str) -> None:
         try:
             await self._look(target)
         except (AllstopError, SettingsError) as error:
             self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
-        return self._gate
 
     async def _look(self, target: str) -> None:
         committed = await to_thread.run_sync(self._branches.file, target)
@@ -69,7 +87,8 @@ class TargetGate:
         if (target, committed, here) == self._seen:
             return
         self._seen = target, committed, here
-        self._gate = gate(self._house.with_file(committed).settings)
+        settings = self._house.with_file(committed).settings
+        self._gate, self._fittings = gate(settings), fittings(settings)
 
     def _checkout(self) -> bytes | None:
         try:

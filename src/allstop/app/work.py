@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.ground import make_ground
+from allstop.adapters.git.making import unknown
 from allstop.adapters.git.repository import Repository, checked_out_branch, has_commit
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import limits
 from allstop.app.boxes import box
 from allstop.app.crew import Crew
 from allstop.app.dearest import most_microusd
-from allstop.app.gating import TargetGate
+from allstop.app.gating import TargetFile, fittings
 from allstop.app.secrets import DiscreetWords, Discretion
 from allstop.app.speech import overheard
 from allstop.app.telling import telling
@@ -56,14 +57,14 @@ async def workshop(
     settings = house.settings
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
     crew = Crew(house, launcher)
-    trees = await workspaces(house, launcher) if house.root is not None else None
-    gates = TargetGate(house, note) if house.root is not None else None
+    file = TargetFile(house, note) if house.root is not None else None
+    trees = await workspaces(house, launcher, file) if file else None
     hands = Hands(
         crew,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
         workspaces=trees,
         launcher=launcher,
-        gates=gates,
+        gates=file.gate if file else None,
         clean=Discretion(lambda: house.secrets),
         unverified=lambda: unverified(house),
         words=lambda: DiscreetWords(lambda: house.secrets),
@@ -122,7 +123,10 @@ def engine_name(pid: int) -> str:
     return f"process {pid}"
 
 
-async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
+async def workspaces(
+    house: House, launcher: Launcher, file: TargetFile | None = None
+) -> GitWorkspaces:
+    """With a file of the target branch, as that says when each is made."""
     settings = house.settings
     repository = Repository(house.repository)
     folder = house.folder / "workspaces"
@@ -134,9 +138,8 @@ async def workspaces(house: House, launcher: Launcher) -> GitWorkspaces:
         box=box(house),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
-        copy=settings.workspace.copy,
-        setup=settings.workspace.setup or "",
-        setup_timeout_s=float(settings.workspace.setup_timeout),
+        fittings=fittings(settings),
+        fitting=file.fittings if file else unknown,
         disk_mb=settings.limits.disk_mb,
     )
 

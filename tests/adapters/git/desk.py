@@ -3,6 +3,7 @@
 import subprocess
 
 from allstop.adapters.git import GitWorkspaces
+from allstop.adapters.git.making import Fittings
 from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.processes.probe import make_launcher
@@ -103,6 +104,7 @@ OPENED = []  # to be closed after the test
 
 async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
     """`around` is put around the launcher of what isn't the agent's."""
+    fittings = {name: how.pop(name) for name in Fittings.__struct_fields__ if name in how}
     launcher = await make_launcher("auto", tmp_path / "live")
     assert launcher.isolation.boxed, launcher.isolation.hint
     repository = Repository(root)
@@ -115,6 +117,7 @@ async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
         launcher=around(launcher),
         box=Box(home=""),
         stores=await repository.object_stores(),
+        fittings=Fittings(**fittings),
         **how,
     )
     desk = Desk(root, launcher, workspaces)

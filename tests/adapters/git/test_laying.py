@@ -5,6 +5,7 @@ import os
 import pytest
 
 from adapters.git.desk import commit, desk_at, git, write
+from allstop.adapters.git.making import Fittings
 from allstop.core.moves import Change, CheckResult, Failed, FailureKind
 from allstop.ports import Unready
 
@@ -105,6 +106,27 @@ async def test_b6_setup_runs_once_in_the_box(root, tmp_path):
     _, said = await desk.agent("cat ~/setups where")
 
     assert said.split() == ["run", str(root)]
+
+
+async def test_b22_a_clone_is_set_up_as_its_target_says_when_it_is_made(root, tmp_path):
+    """B22: what a workspace was given before stays; where nobody can tell, the last holds."""
+    setups = ["echo 1 >>~/made", "echo 2 >>~/made", None]
+    asked = []
+
+    async def fitting(target):
+        asked.append(target)
+        setup = setups.pop(0)
+        return setup and Fittings(setup=setup)
+
+    desk = await desk_at(root, tmp_path, setup="echo 0 >>~/made", fitting=fitting)
+    await desk.worked("echo x >x")
+    seen = [(await desk.agent("cat ~/made"))[1]]
+    for _ in range(2):
+        candidate = await desk.candidate()
+        seen.append((await desk.in_box(candidate.box, "cat ~/made"))[1])
+
+    assert seen == ["1\n", "2\n", "2\n"]
+    assert asked == ["main"] * 3
 
 
 async def test_b6_setup_runs_for_the_checks_too(root, tmp_path):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import anyio
 from msgspec import Struct
@@ -27,6 +28,24 @@ async def clear(tree: Tree) -> None:
         await anyio.to_thread.run_sync(tree.make)
     else:
         tree.make()
+
+
+class Fittings(Struct, frozen=True, kw_only=True):
+    """What a clone is given when it is made, besides its commit."""
+
+    copy: tuple[str, ...] = ()  # patterns of untracked files of the checkout
+    setup: str = ""  # run in it once
+    setup_timeout_s: float = 600.0
+
+
+BARE = Fittings()
+
+Fitting: TypeAlias = Callable[[str], Awaitable[Fittings | None]]
+"""Those of a branch, by its name, as it is now; None where nobody can tell."""
+
+
+async def unknown(target: str) -> Fittings | None:
+    return None
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -62,18 +81,16 @@ class Making:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...],
-        copy: tuple[str, ...],
-        setup: str,
-        setup_timeout_s: float,
+        fittings: Fittings,
+        fitting: Fitting,
     ) -> None:
         self._repository = repository
         self._boxes = boxes
         self._box = box
         self._stores = stores
         self._links = links
-        self._copy = copy
-        self._setup = setup
-        self._setup_timeout_s = setup_timeout_s
+        self._fittings = fittings  # the last that are known
+        self._fitting = fitting
         self._may_borrow = True
 
     async def make(
@@ -83,18 +100,23 @@ class Making:
         workspace: str,
         label: str,
         *,
+        target: str,  # "" where it is not known
         extras: laying.Extras,
         port: int = 0,
         lfs: bool | None = None,
     ) -> Made:
-        """Put a commit into an empty tree, with all that a checkout needs, and set it up.
+        """Put a commit into an empty tree, with all that a checkout needs, and set it up as the
+        target branch says by now.
 
         `lfs` is whether Git LFS keeps files of it; None where that is to be found out.
 
         Raises:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
         """
-        plan = await laying.plan(self._repository, commit, extras, self._copy)
+        if target:
+            self._fittings = await self._fitting(target) or self._fittings
+        fittings = self._fittings
+        plan = await laying.plan(self._repository, commit, extras, fittings.copy)
         made = Made(
             borrows=self._may_borrow,
             stores=tuple(submodule.store for submodule in plan.submodules),
@@ -116,7 +138,7 @@ class Making:
             await anyio.to_thread.run_sync(remove_tree, tree.making)
         made = _told(made, said)
         try:
-            await self._set_up(tree, made, label, port)
+            await self._set_up(tree, made, fittings, label, port)
         except SetUpFailedError as error:
             raise SetUpFailedError(str(error), error.result, made.notes) from error
         return made
@@ -197,18 +219,19 @@ class Making:
             (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
         return too_much
 
-    async def _set_up(self, tree: Tree, made: Made, label: str, port: int) -> None:
-        if not self._setup:
+    async def _set_up(
+        self, tree: Tree, made: Made, fittings: Fittings, label: str, port: int
+    ) -> None:
+        setup, most_s = fittings.setup, fittings.setup_timeout_s
+        if not setup:
             return
         place = self.place(tree, Meta(base="", target="", port=port, stores=made.stores))
-        with anyio.move_on_after(self._setup_timeout_s) as scope:
-            await self._boxes.set_up(place, label, self._setup)
+        with anyio.move_on_after(most_s) as scope:
+            await self._boxes.set_up(place, label, setup)
         if scope.cancelled_caught:
-            took = f"setup took longer than {self._setup_timeout_s:g} s"
-            result = CheckResult(
-                name=SETUP, run=self._setup, passed=False, timed_out=True, output=took
-            )
-            raise SetUpFailedError(f"{took}: {self._setup}", result)
+            took = f"setup took longer than {most_s:g} s"
+            result = CheckResult(name=SETUP, run=setup, passed=False, timed_out=True, output=took)
+            raise SetUpFailedError(f"{took}: {setup}", result)
 
     def _shown(self) -> list[str]:
         return [link for link in self._links if (self._repository.root / link).is_dir()]

@@ -120,7 +120,7 @@ class Resuming:
         before = tree.put_aside()
         await anyio.to_thread.run_sync(tree.make_anew)
         made = await self._making.make(
-            tree, commit, workspace, label, extras=extras, port=meta.port
+            tree, commit, workspace, label, target=meta.target, extras=extras, port=meta.port
         )
         aside = [path for path in tree.put_aside() if path not in before]
         left = f"; what was left of it is in {aside[-1]}" if aside else ""

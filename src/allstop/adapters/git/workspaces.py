@@ -14,7 +14,7 @@ from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError, SetUpFail
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
-from allstop.adapters.git.making import Making, clear
+from allstop.adapters.git.making import BARE, Fitting, Fittings, Making, clear, unknown
 from allstop.adapters.git.names import base_ref, branch_ref, folder_name, tip_ref
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.taking_up import Resuming
@@ -51,17 +51,16 @@ class GitWorkspaces:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...] = (),
-        copy: tuple[str, ...] = (),
-        setup: str = "",
-        setup_timeout_s: float = 600.0,
+        fittings: Fittings = BARE,
+        fitting: Fitting = unknown,
         disk_mb: int | None = None,
         low_bytes: int = room.LOW_BYTES,
         look_every_s: float = 2.0,
     ) -> None:
         """`box` is what every workspace's box has; `stores` hold the repository's objects;
-        `links` are folders of the checkout that are shown in it, `copy` patterns of untracked
-        files that are copied into it; `setup` is run in it once; `disk_mb` is the most it may
-        hold; no work is done on a disk with less than `low_bytes` left.
+        `links` are folders of the checkout that are shown in it; `fittings` are what it is given
+        where `fitting` does not know those of its target; `disk_mb` is the most it may hold; no
+        work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
@@ -76,9 +75,8 @@ class GitWorkspaces:
             box=box,
             stores=stores,
             links=links,
-            copy=copy,
-            setup=setup,
-            setup_timeout_s=setup_timeout_s,
+            fittings=fittings,
+            fitting=fitting,
         )
         self._resuming = Resuming(repository, self._boxes, self._making)
         self._homecoming = Homecoming(
@@ -182,7 +180,13 @@ class GitWorkspaces:
             await clear(clean)
             lfs = meta.lfs if meta else None
             made = await self._making.make(
-                clean, shown, workspace, label, extras=Extras(*extras), lfs=lfs
+                clean,
+                shown,
+                workspace,
+                label,
+                target=meta.target if meta else "",
+                extras=Extras(*extras),
+                lfs=lfs,
             )
         except SetUpFailedError as error:
             return Unready(error.result, error.notes)
@@ -295,7 +299,13 @@ class GitWorkspaces:
             await clear(tree)
             made, _ = await both(
                 self._making.make(
-                    tree, start.commit, workspace, label, extras=start.extras, port=port
+                    tree,
+                    start.commit,
+                    workspace,
+                    label,
+                    target=target,
+                    extras=start.extras,
+                    port=port,
                 ),
                 self._repository.set_refs(f"update {base_ref(workspace)} {start.base}"),
             )
