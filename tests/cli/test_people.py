@@ -255,8 +255,9 @@ def test_b8_what_an_aborted_attempt_left_is_stashed_and_not_merged(person, mark)
     assert process.wait(10) == 3
 
     person.agent("cat >prompt.txt; git stash list >stashes.txt; echo '<promise>COMPLETE</promise>'")
-    person.allstop("run", "T1")
+    said = person.allstop("run", "T1")
 
+    assert "what was left uncommitted is in its `git stash`" in said
     assert person.merged() == ["T1"]
     assert not (person.repository / "half.txt").exists()
     assert "stash" in (person.repository / "stashes.txt").read_text()

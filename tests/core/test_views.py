@@ -248,6 +248,14 @@ def test_moves_in_words(move, words):
             "1 of 2 passed; b: exit code 1",
         ),
         (WorkspaceOpen(base="0123456789abcdef"), "from commit 0123456789"),
+        (
+            WorkspaceOpen(base="0123456789abcdef", stashed=True),
+            "from commit 0123456789; what was left uncommitted is in its `git stash`",
+        ),
+        (
+            WorkspaceOpen(base="0123456789abcdef", conflicts=("a.txt", "b.txt")),
+            "from commit 0123456789; conflicts in a.txt, b.txt",
+        ),
         (Delivered(branch="b", commit="0123456789abcdef"), "b is at 0123456789"),
         (Spawned(run="r/c"), "started r/c"),
         (Failed(kind=FailureKind.RATE_LIMITED), "rate limited"),

@@ -249,8 +249,10 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
             failed = [why(check) for check in results if not check.passed]
             summary = "; ".join([f"{passed} of {len(results)} passed", *failed, *fatal])
             return f"{error}: {summary}" if error else summary
-        case WorkspaceOpen(base=base):
-            return f"from commit {base[:10]}"
+        case WorkspaceOpen(base=base, stashed=is_stashed, conflicts=conflicts):
+            left = "; what was left uncommitted is in its `git stash`" if is_stashed else ""
+            clash = f"; conflicts in {one_line(', '.join(conflicts))}" if conflicts else ""
+            return f"from commit {base[:10]}{left}{clash}"
         case Delivered(branch=branch, commit=commit):
             return f"{branch} is at {commit[:10]}"
         case Integrated(commit=commit, tip=tip):
