@@ -22,13 +22,13 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     one = person.json("add", "One", "--body", "In detail", "--tag", "critical", "--tag", "ui")
     two = person.json(
         "add", "Two", "--id", "second", "--needs", "T1", "--operation", "op", "--agent", "mine",
-        "--priority", "7", "--iterations", "3", "--minutes", "1.5",
+        "--priority", "7", "--iterations", "3", "--minutes", "1.5", "--stuck-after", "9",
     )  # fmt: skip
 
     assert one == {
         "id": "T1", "title": "One", "status": "pending", "body": "In detail", "operation": "",
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
-        "agent": None, "iterations": None, "minutes": None, "retries": 0, "attempts": [],
+        "agent": None, "iterations": None, "minutes": None, "stuck_after": None, "retries": 0, "attempts": [],
         "pinned": False, "assigned": False, "held": False, "note": "", "warning": "",
         "run": None, "merged": "", "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "pin": 0,
         "score": 50, "remedies": [], "hint": "",
@@ -36,7 +36,7 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     assert two == one | {
         "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],
         "waits_for": ["T1"], "ready": False, "tags": [], "priority": 7, "agent": "mine",
-        "iterations": 3, "minutes": 1.5, "score": 0,
+        "iterations": 3, "minutes": 1.5, "stuck_after": 9, "score": 0,
     }  # fmt: skip
     one |= {"score": 60}  # another needs it now
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}

@@ -107,6 +107,23 @@ def test_b9_a_stuck_agent_is_told_of_and_goes_on(person, meets):
     assert person.json("show", "T1")["warning"] == ""  # it is over
 
 
+def test_b9_when_a_task_counts_as_stuck_can_be_its_own(person):
+    """B9: as its other limits can."""
+    person.agent("echo thinking", settings="[loop]\nmax_iterations = 3\nstuck_threshold = 9\n")
+    person.allstop("add", "Think", "--stuck-after", "2")
+    person.allstop("add", "Think longer")
+    person.allstop("edit", "T2", "--stuck-after", "3")
+    person.allstop("add", "Think for long")
+
+    person.allstop("run", code=4)
+
+    assert "stuck after: 2" in person.allstop("show", "T1")
+    for task, warning in (("T1", "for 2 iter"), ("T2", "for 3 iter"), ("T3", "")):
+        said = person.allstop("log", task)
+        assert said.count("⚠ warning: no commit") == bool(warning)
+        assert warning in said
+
+
 def test_b9_whoever_looks_at_a_stuck_task_sees_the_warning(person):
     """B9: also in what programs read."""
     person.agent(

@@ -649,6 +649,7 @@ export interface components {
             agent: string | null;
             iterations: number | null;
             minutes: number | null;
+            stuck_after: number | null;
             retries: number;
             attempts: components["schemas"]["Attempt"][];
             pinned: boolean;
@@ -2257,6 +2258,7 @@ export interface components {
             agent?: string | null;
             iterations?: number | null;
             minutes?: number | null;
+            stuck_after?: number | null;
         };
         /**
          * RemoveTask

@@ -42,6 +42,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     agent: str | None
     iterations: int | None
     minutes: float | None
+    stuck_after: int | None  # turns without a commit before a warning
     retries: int
     attempts: tuple[Attempt, ...]
     pinned: bool
@@ -137,6 +138,7 @@ def view(board: Board, task: Task, helm: Helm | None = None, warning: str = "") 
         agent=task.agent,
         iterations=task.iterations,
         minutes=task.minutes,
+        stuck_after=task.stuck_after,
         retries=task.retries,
         attempts=task.attempts,
         pinned=bool(task.pin),

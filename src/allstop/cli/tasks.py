@@ -37,6 +37,9 @@ MARKS = {
 SHOWN = 20
 """Of the tasks that a file brings: enough to see how it was understood."""
 
+SAID = ("operation", "needs", "agent", "priority", "iterations", "minutes", "stuck_after", "merged")
+"""What is shown of a task, where it is said."""
+
 
 def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -> tuple[str, ...]:
     """No id has a comma in it."""
@@ -46,6 +49,7 @@ def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -
 def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What can be said of a task, new or old."""
     for option in (
+        click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
         click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt."),
         click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt."),
         click.option("--priority", type=int, help="Higher is first among equal scores."),
@@ -192,11 +196,11 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     click.echo(_line(task))
     if task.body:
         click.echo(f"\n{plain(task.body)}\n")
-    for name in ("operation", "needs", "agent", "priority", "iterations", "minutes", "merged"):
+    for name in SAID:
         value = getattr(task, name)
         if value:
             words = ", ".join(value) if isinstance(value, tuple) else str(value)
-            click.echo(f"{name + ':':<12} {plain(words)}")
+            click.echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
     for attempt in task.attempts:
         how = attempt.outcome.value if attempt.outcome else "at work"
         turns = counted(attempt.tally.turns, "turn")

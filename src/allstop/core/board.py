@@ -165,6 +165,7 @@ def _made(new: NewTask, number: int, at: datetime) -> Task:
         agent=new.agent,
         iterations=new.iterations,
         minutes=new.minutes,
+        stuck_after=new.stuck_after,
         source=new.source,
         changed_at=at,
     )

@@ -50,6 +50,7 @@ class NewTask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     agent: AgentName | None = None
     iterations: int | None = None  # limits of its own
     minutes: float | None = None
+    stuck_after: int | None = None
     source: str = ""  # where it was imported from: the same thing is not imported twice
     done: bool = False  # it was over before it came here
 
@@ -66,6 +67,7 @@ class Changes(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     agent: AgentName | UnsetType | None = UNSET
     iterations: int | UnsetType | None = UNSET
     minutes: float | UnsetType | None = UNSET
+    stuck_after: int | UnsetType | None = UNSET
 
 
 class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -93,6 +95,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     agent: AgentName | None = None
     iterations: int | None = None
     minutes: float | None = None
+    stuck_after: int | None = None
     source: str = ""
     retries: int = 0
     attempts: tuple[Attempt, ...] = ()

@@ -193,7 +193,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         done=terms.done,
         iterations=task.iterations or spec.iterations,
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
-        stuck_after=spec.stuck_after,
+        stuck_after=task.stuck_after or spec.stuck_after,
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,

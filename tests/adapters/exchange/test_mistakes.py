@@ -12,7 +12,8 @@ from allstop.core.errors import AllstopError
 READABLE = "the formats are json, markdown, prd, beads, taskmaster, github, vibe-kanban"
 RANGE = "from -1000000000 to 1000000000"
 KEYS = (
-    "id, title, status, body, operation, needs, tags, priority, agent, iterations, minutes, source"
+    "id, title, status, body, operation, needs, tags, priority, agent, iterations, minutes, "
+    "stuck_after, source"
 )
 STATUSES = (
     "pending, active, waiting, review, merging, done, blocked, failed, timeout, skipped, cancelled"

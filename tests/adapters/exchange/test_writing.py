@@ -69,6 +69,7 @@ def a_task(draw, id_):
         agent=draw(st.none() | TITLES),
         iterations=draw(st.none() | st.integers(0, 10**9)),
         minutes=draw(st.none() | st.floats(0, 10**9)),
+        stuck_after=draw(st.none() | st.integers(0, 10**9)),
         source=draw(LINES),
     )
 
@@ -91,6 +92,7 @@ def added(task: Task) -> NewTask:
         agent=task.agent,
         iterations=task.iterations,
         minutes=task.minutes,
+        stuck_after=task.stuck_after,
         source=source_of(task),
         done=task.status in OVER,
     )
@@ -233,10 +235,11 @@ def test_b4_markdown_reads_like_a_list():
 
 def test_b4_csv_is_for_spreadsheets_and_has_no_formulas():
     assert write_tasks([A, B], "csv") == (
-        "id,title,status,operation,needs,tags,priority,agent,iterations,minutes,source,body\n"
-        'login,Add a login page,pending,Accounts,T1,"web, quick-win",3,,,20,'
+        "id,title,status,operation,needs,tags,priority,agent,iterations,minutes,stuck_after,"
+        "source,body\n"
+        'login,Add a login page,pending,Accounts,T1,"web, quick-win",3,,,20,,'
         'github:acme/shop#12,"A form.\n- [ ] with a name"\n'
-        'T1,"\'=SUM(""a"")",done,,,two words,0,,,,,\n'
+        'T1,"\'=SUM(""a"")",done,,,two words,0,,,,,,\n'
     )
 
 

@@ -57,6 +57,7 @@ class Item(Struct, frozen=True, kw_only=True):
     agent: AgentName | None = None
     iterations: int | None = None
     minutes: float | None = None
+    stuck_after: int | None = None
     done: bool = False
 
 
@@ -156,6 +157,7 @@ class _Tree:
             agent=item.agent,
             iterations=item.iterations,
             minutes=item.minutes,
+            stuck_after=item.stuck_after,
             source=item.source,
             done=item.done,
         )

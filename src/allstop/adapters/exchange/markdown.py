@@ -143,5 +143,6 @@ def _item(node: Node, names: _Names) -> Item:
         agent=marks.agent,
         iterations=marks.iterations,
         minutes=marks.minutes,
+        stuck_after=marks.stuck_after,
         done=node.is_done,
     )

@@ -5,9 +5,9 @@ r"""The line of one checklist item: its title and the marks around it, read and 
 Before the title: `[T-3]`, `T-3:` or `T003` is the id if it has a digit in it; any other word in
 brackets is a tag. Behind the title, in any order: `(needs: A, B)` (also `depends on:`, `blocked
 by:`; ids or whole titles), `#tag`, `!3` for the priority, `(tags: one, two words)`, `(id: login)`,
-`(agent: …)`, `(iterations: …)`, `(minutes: …)`, `(source: …)`. What stands inside the title is no
-mark, and `Close #12` has none, for a tag begins with a letter. A backslash before a sign takes its
-meaning away.
+`(agent: …)`, `(iterations: …)`, `(minutes: …)`, `(stuck_after: …)`, `(source: …)`. What stands
+inside the title is no mark, and `Close #12` has none, for a tag begins with a letter. A backslash
+before a sign takes its meaning away.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MOST_TAGS = 20
 _TAG = r"[^\W\d_][\w./-]*"
 _TAIL = re.compile(
     rf" (?:#(?P<tag>{_TAG})|!(?P<priority>[+-]?\d+)"
-    r"|\((?P<key>needs|depends on|blocked by|tags|id|agent|iterations|minutes|source|priority)"
-    r":(?P<value>(?:[^()\\]|\\.)*)\))$",
+    r"|\((?P<key>needs|depends on|blocked by|tags|id|agent|iterations|minutes|stuck_after|source"
+    r"|priority):(?P<value>(?:[^()\\]|\\.)*)\))$",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\[([\w./-]{1,64})\] (?=\S)")
@@ -53,6 +53,7 @@ class Marks(Struct, frozen=True, kw_only=True):
     agent: AgentName | None = None
     iterations: int | None = None
     minutes: float | None = None
+    stuck_after: int | None = None
     source: str = ""
 
 
@@ -69,6 +70,7 @@ def read_line(text: str) -> Marks:
         agent=AgentName(agent) if agent else None,
         iterations=_whole(values, "iterations", 0),
         minutes=_number(values, "minutes", 0),
+        stuck_after=_whole(values, "stuck_after", 0),
         source=_last(values, "source"),
     )
 
@@ -185,6 +187,8 @@ def _marks(task: Task) -> Iterable[str]:
         yield f"(iterations: {task.iterations})"
     if task.minutes is not None:
         yield f"(minutes: {str(task.minutes).removesuffix('.0')})"
+    if task.stuck_after is not None:
+        yield f"(stuck_after: {task.stuck_after})"
     if task.source:
         yield _bracket("source", [task.source])
     yield from _tag_marks(task.tags)

@@ -30,6 +30,7 @@ _KEYS = (
     "agent",
     "iterations",
     "minutes",
+    "stuck_after",
     "source",
 )
 
@@ -80,6 +81,7 @@ def _task(entry: Entry) -> NewTask:
         agent=AgentName(agent) if agent else None,
         iterations=entry.whole("iterations", least=0),
         minutes=entry.number("minutes"),
+        stuck_after=entry.whole("stuck_after", least=0),
         source=entry.words("source") or f"allstop:{key}",
         done=_status(entry) in OVER,
     )

@@ -20,6 +20,7 @@ _COLUMNS = (
     "agent",
     "iterations",
     "minutes",
+    "stuck_after",
     "source",
     "body",
 )
@@ -46,6 +47,7 @@ def _row(task: Task) -> list[str]:
         _harmless(task.agent or ""),
         "" if task.iterations is None else str(task.iterations),
         "" if task.minutes is None else str(task.minutes).removesuffix(".0"),
+        "" if task.stuck_after is None else str(task.stuck_after),
         _harmless(task.source),
         _harmless(task.body),
     ]
