@@ -40,7 +40,7 @@ from allstop.core.moves import (
 from allstop.core.prompting import prompt
 from allstop.core.specs import BoardSpec
 from allstop.core.talk import TalkMode
-from allstop.core.tasks import NewTask, Status
+from allstop.core.tasks import Attempt, NewTask, Status
 from allstop.pilots import PILOTS
 from table import Table, envelope
 
@@ -79,13 +79,15 @@ def done(text="fine", cost=0):
 # --- a board ---
 
 
-def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, tally=None):
+def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, tally=None, **spec):
     new = [NewTask(id=f"t{n}", title=f"Task {n}") for n in range(1, 2 + len(others))]
     board = boards.add(boards.Board(), new, AT)
     for task, each in zip(board.tasks(), (status, *others), strict=True):
-        board = boards.update(board, task, status=each)
+        attempt = Attempt(run=child_of(BOARD, f"{task.id}.1"), began_at=AT)
+        board = boards.update(board, task, status=each, attempts=(attempt,))
     pilot = PILOTS["board"]
-    state = runs.begin(pilot, opened("board", {"agents": ["a"], "target": "main"}, limits))
+    spec = {"agents": ["a"], "target": "main", **spec}
+    state = runs.begin(pilot, opened("board", spec, limits))
     state = runs.replace(
         state,
         tally=tally or Tally(),
@@ -139,7 +141,6 @@ def test_p11_the_whole_alert_of_a_failed_task():
         (Outcome.BRAKED, Status.TIMEOUT, (Level.ERROR, "t1 reached a limit")),
         (Outcome.CRASHED, Status.PENDING, (Level.ERROR, "t1 crashed")),
         (Outcome.BLOCKED, Status.BLOCKED, (Level.NEEDS_YOU, "t1 is blocked")),
-        (Outcome.DONE, Status.REVIEW, (Level.NEEDS_YOU, "t1 waits for your review")),
         (Outcome.CONFLICT, Status.WAITING, (Level.NEEDS_YOU, "t1 waits for you")),
         (Outcome.FAILED, Status.WAITING, (Level.NEEDS_YOU, "t1 waits for you")),
         (Outcome.FAILED, Status.DONE, (Level.ERROR, "t1 failed")),
@@ -149,6 +150,39 @@ def test_p11_each_way_in_which_a_task_does_not_go_on_by_itself(outcome, status, 
     scene = board_scene(status, others=[Status.PENDING])
 
     assert shown(child_closed(outcome), scene) == [(*told, "Task 1")]
+
+
+@pytest.mark.parametrize("mode", ["per-task", "auto"])
+def test_b21_work_that_is_reviewed_by_itself_is_told_at_once(mode):
+    """B21: also where only doubtful work is."""
+    scene = board_scene(Status.REVIEW, others=[Status.PENDING], review=mode)
+
+    assert shown(child_closed(Outcome.DONE), scene) == [
+        (Level.NEEDS_YOU, "t1 waits for your review", "Task 1")
+    ]
+
+
+def test_b21_a_batch_of_reviews_is_told_once_when_nothing_is_at_work_any_more():
+    """B21: what is collected calls nobody meanwhile, and what a person approves calls nobody."""
+    at_work = board_scene(Status.REVIEW, others=[Status.ACTIVE])
+    over = board_scene(Status.REVIEW, others=[Status.REVIEW, Status.FAILED])
+    waits = (Level.NEEDS_YOU, "2 tasks wait for your review", "Nothing else is at work.")
+
+    assert shown(child_closed(Outcome.DONE), at_work) == []
+    assert shown(child_closed(Outcome.DONE, ref="t2.1"), over) == [waits]
+    assert shown(child_closed(Outcome.FAILED, ref="t3.1"), over)[1:] == [waits]
+    assert shown(child_closed(Outcome.DONE, ref="t4.merge1"), over) == []
+
+
+def test_b21_the_strictest_rule_of_a_tag_says_when_its_review_is_told():
+    rules = [{"tag": "security", "mode": "per-task"}]
+    scene = board_scene(Status.REVIEW, others=[Status.ACTIVE], review_rules=rules)
+    (task, _) = scene.board.tasks()
+    board = boards.update(scene.board, task, tags=("security",))
+
+    assert shown(child_closed(Outcome.DONE), scene._replace(board=board))[0][1] == (
+        "t1 waits for your review"
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
 from allstop.core.plain import one_line
 from allstop.core.run import AT_EASE, Pilot, RunState
+from allstop.core.specs import BoardSpec, ReviewMode
 from allstop.core.talk import Ending, TalkMode
 from allstop.core.talking import RoomState, Summary, closing
 from allstop.core.tasks import OVER, Status, Task
@@ -41,6 +42,8 @@ LONGEST = 500
 """Characters of an alert's text: it is shown in a corner of a screen."""
 
 UNCUT = 1_000_000
+
+BATCH = ReviewMode.BATCH
 
 LONG = timedelta(minutes=1)
 """A wait for a provider that is shorter is nobody's concern."""
@@ -181,7 +184,7 @@ def _of_event(event: Event, scene: Scene) -> list[Alert]:
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
         case ChildClosed() if scene.board is not None:
-            return _task_ended(event, scene.board.get(label_of(event.run)))
+            return _task_ended(event, scene.board.get(label_of(event.run)), scene)
         case Closed() if "/" not in run:
             return _run_ended(event, scene)
         case Halted():
@@ -208,12 +211,14 @@ _ENDED = {
 }
 
 
-def _task_ended(closed: ChildClosed, task: Task | None) -> list[Alert]:
+def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Alert]:
     """A task that goes on by itself is not told of, and one that a person ended neither."""
     if task is None or closed.outcome is Outcome.ABORTED:
         return []
     about = f"{task.title}: {closed.note}" if closed.note else task.title
     match task.status:
+        case Status.REVIEW if _is_collected(task, scene):
+            return []
         case Status.REVIEW:
             level, title = Level.NEEDS_YOU, f"{task.id} waits for your review"
         case Status.WAITING:
@@ -225,6 +230,11 @@ def _task_ended(closed: ChildClosed, task: Task | None) -> list[Alert]:
         case _:
             return []
     return [_alert(level, title, about, closed, closed.run)]
+
+
+def _is_collected(task: Task, scene: Scene) -> bool:
+    """Whether its review is one of a batch: that is told when nothing is at work any more."""
+    return scene.state is not None and scene.state.pilot.spec.review_of(task.tags) is BATCH
 
 
 def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
@@ -307,15 +317,35 @@ def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
 
 
 def _board_rest(event: Event, state: RunState[Any], scene: Scene, board: Board) -> Alert | None:
-    """What waits on it for a person was told task by task."""
+    """What waits on it for a person was told task by task, but for a batch of reviews."""
     left = {status: count for status, count in board.counts.items() if count}
     if left and all(status in OVER for status in left):
         counts = ", ".join(f"{count} {status}" for status, count in left.items())
         return _alert(Level.DONE, "The board is complete", counts, event, BOARD)
     move = _waits(event, scene)
-    if move is None or not move.for_person or not (scene.is_braked or _at_limit(event, state)):
+    if move is None:
         return None
-    return _alert(Level.NEEDS_YOU, "The board waits for you", move.reason, event, BOARD)
+    if move.for_person and (scene.is_braked or _at_limit(event, state)):
+        return _alert(Level.NEEDS_YOU, "The board waits for you", move.reason, event, BOARD)
+    return _batch(event, state.pilot.spec, board)
+
+
+def _batch(event: Event, spec: BoardSpec, board: Board) -> Alert | None:
+    """The reviews that were collected, when the last attempt has ended."""
+    modes = {spec.review, *(rule.mode for rule in spec.review_rules)}
+    count = board.count(Status.REVIEW)
+    if not count or BATCH not in modes or not _was_last(event, board):
+        return None
+    title = "1 task waits for your review" if count == 1 else f"{count} tasks wait for your review"
+    return _alert(Level.NEEDS_YOU, title, "Nothing else is at work.", event, BOARD)
+
+
+def _was_last(event: Event, board: Board) -> bool:
+    """Whether an attempt at a task has just ended, rather than a merge, and no other goes on."""
+    if not isinstance(event, ChildClosed) or board.count(Status.ACTIVE):
+        return False
+    task = board.get(label_of(event.run))
+    return task is not None and bool(task.attempts) and task.attempts[-1].run == event.run
 
 
 def _at_limit(event: Event, state: RunState[Any]) -> bool:

@@ -1,5 +1,6 @@
 """What runs are opened with: a board, its tasks, and the merges of their work."""
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -130,6 +131,11 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     count: int | None = None  # start no more than so many from now on
     until: datetime | None = None  # start none after this
     retries_first: bool = True  # whoever is retried is taken before all others; else by its score
+
+    def review_of(self, tags: Collection[str]) -> ReviewMode:
+        """The strictest of what holds for a task with these tags."""
+        modes = [rule.mode for rule in self.review_rules if rule.tag in tags]
+        return max([self.review, *modes], key=tuple(ReviewMode).index)
 
     def agents_for(self, own: AgentName | None) -> tuple[AgentName, ...]:
         """Who may work on a task that names this one, in order of preference."""

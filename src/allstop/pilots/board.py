@@ -41,7 +41,6 @@ _STATUS = {
     Outcome.ABORTED: Status.PENDING,
     Outcome.CONFLICT: Status.WAITING,
 }
-_STRICTNESS = tuple(ReviewMode)
 
 
 class BoardState(Struct, frozen=True, gc=False, kw_only=True):
@@ -315,19 +314,13 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     """The gate agrees; now a person may want to look, and then it is merged."""
     tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
     task = replace(task, verified=tree, verified_by=mark, onto="", news="")
-    mode = _review_mode(state.spec, task)
+    mode = state.spec.review_of(task.tags)
     board = boards.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
     is_clean = closed.facts.get("clean") == "yes" and not was_blocked
     if mode is ReviewMode.SKIP or (mode is ReviewMode.AUTO and is_clean):
         board = orders.approved(board, board[task.id], closed.at, merge=state.spec.merge)
     return replace(state, board=board)
-
-
-def _review_mode(spec: BoardSpec, task: Task) -> ReviewMode:
-    """The strictest of what holds for it."""
-    modes = [rule.mode for rule in spec.review_rules if rule.tag in task.tags]
-    return max([spec.review, *modes], key=_STRICTNESS.index)
 
 
 def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
