@@ -12,19 +12,24 @@ touch file-$(date +%N); echo '<promise>COMPLETE</promise>'
 
 
 @pytest.fixture
-def room(tmp_path):
-    """A board at work: one task is under way, another is ready, and one slot is there."""
+def person(tmp_path):
     person = at_home(tmp_path)
     person.agent(WORKS, settings=MERGE_AT_ONCE)
     person.commit()
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def room(person):
+    """A board at work: one task is under way, another is ready, and one slot is there."""
     room = ControlRoom(person)
     room.do("board", "add_task", title="Alpha")
     room.do("board", "add_task", title="Beta")
     room.post("/runs", {"kind": "board", "parallel": 1})
     began = person.repository / ".allstop" / "workspaces" / "T1" / "home" / "began"
     wait_for(began.exists, "the agent")
-    yield room
-    person.close()
+    return room
 
 
 def says(room, words):
@@ -56,6 +61,21 @@ def test_b8_a_board_that_a_person_holds_does_not_go_on_by_itself(room, command):
     assert room.close() == 0
     assert not says(room, "goes on")
     assert room.person.merged() == []
+
+
+def test_b8_a_board_that_had_come_to_rest_is_not_put_to_work(person):
+    """B8: a merge that waits for a person's changes was not cut off, nor was what is new."""
+    person.write("a.txt", "in the middle of something\n")
+    person.allstop("run", "Beta", code=3)
+    person.allstop("add", "Gamma")
+
+    room = ControlRoom(person)
+    board = room.read("/board")
+
+    assert board["counts"] == {"merging": 1, "pending": 1}
+    assert room.close() == 0
+    assert not says(room, "goes on")
+    assert person.tasks() == {"T1": "merging", "T2": "pending"}
 
 
 def test_b8_a_board_whose_agent_is_gone_says_why_it_does_not_go_on(room):

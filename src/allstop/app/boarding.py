@@ -14,7 +14,7 @@ from allstop.adapters.hooks import HookRunner
 from allstop.app import board as boards
 from allstop.app import equipping
 from allstop.app.following import follow_tree
-from allstop.app.looking import record_of
+from allstop.app.looking import Recorded, record_of
 from allstop.app.work import Workshop, workshop
 from allstop.core import hooks
 from allstop.core import run as runs
@@ -24,6 +24,7 @@ from allstop.core.commands import Command, Equip, Raise, Resume, Retry
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, AgentName, RunId, child_of
+from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.specs import BoardSpec
 from allstop.core.tasks import OVER
@@ -133,6 +134,23 @@ async def _children(house: House, state: BoardState) -> dict[RunId, RunState[Any
     """The runs below the board that are open."""
     found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
     return {each.run: runs.fold(each.pilot, each.events) for each in found}
+
+
+async def was_cut_off(house: House, state: BoardState) -> bool:
+    """Whether work of it, which nobody drives, would go on without a person: its process ended."""
+    now = house.clock.now()
+    for ref in state.refs:
+        if _would_go_on(await record_of(house, child_of(BOARD, ref)), now):
+            return True
+    return False
+
+
+def _would_go_on(recorded: Recorded, now: datetime) -> bool:
+    state = runs.fold(recorded.pilot, recorded.events)
+    if state.open_move is not None:
+        return state.hold is Hold.NONE
+    move = runs.outlook(recorded.pilot, state, now)
+    return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
 
 
 def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:

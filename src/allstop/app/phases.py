@@ -29,7 +29,7 @@ def phase(run: RunState[BoardState], helm: Helm, *, driven: bool) -> Phase:
     state = run.pilot
     board = state.board
     hold = helm.hold if helm.hold is not Hold.NONE else run.hold
-    at_work = driven and is_under_way(state)
+    at_work = driven and bool(board.count(Status.ACTIVE) or state.merging)
     if hold is Hold.STOPPED:
         return Phase.STOPPED
     if hold is not Hold.NONE:
@@ -44,10 +44,6 @@ def phase(run: RunState[BoardState], helm: Helm, *, driven: bool) -> Phase:
         return Phase.IDLE
     needs_person = state.spec.mode is Mode.SEMI or board_.best(board) is None
     return Phase.WAITING_USER if needs_person or state.errors >= state.spec.errors else Phase.IDLE
-
-
-def is_under_way(state: BoardState) -> bool:
-    return bool(state.board.count(Status.ACTIVE) or state.merging)
 
 
 def is_stopped(task: Task, helm: Helm | None) -> bool:

@@ -17,7 +17,6 @@ from allstop.app.looking import helm_of, others_at_work, record_of
 from allstop.app.models import load_sdks
 from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.parlour import Parlour
-from allstop.app.phases import is_under_way
 from allstop.app.raising import hold_to_settings
 from allstop.app.seating import Wish, session_spec
 from allstop.app.speaking import refuse_if_stopped, speak
@@ -119,7 +118,7 @@ class Station:
                 return False
             known, helm = await boards.read(self.house), await helm_of(self.house)
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
-            if is_held or not is_under_way(known.state):
+            if is_held or not await boarding.was_cut_off(self.house, known.state):
                 return False
             await self._take_board(known)
             return True
