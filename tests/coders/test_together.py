@@ -168,7 +168,7 @@ async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
     async with model_server(answer) as server:
         sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
         process = start(person, "auto", "Write a parser", "--agent", "codex")
-        await until(lambda: alive(marker))
+        await until(lambda: begun(marker))
         process.send_signal(signal.SIGKILL)
         await anyio.to_thread.run_sync(process.communicate)
         await until(lambda: not alive(marker), 2)
@@ -202,7 +202,7 @@ async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
     async with model_server(answer) as server:
         sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
         process = start(person, "auto", "Write a parser", "--agent", "codex")
-        await until(lambda: alive(marker))
+        await until(lambda: begun(marker))
         stopped.append(await allstop(person, "stop", "auto1"))
         assert not alive(marker)
         said, _ = await anyio.to_thread.run_sync(process.communicate)
@@ -309,7 +309,7 @@ async def test_q13_allstop_in_mid_command(person, agent):
         if agent == "claude":  # it asks first: what isn't literal is for a person
             await until(lambda: "asks: echo begun" in person.allstop("status"))
             await allstop(person, "allow", "T1")
-        await until(lambda: alive(marker))
+        await until(lambda: begun(marker))
         await allstop(person, "stop")
         await anyio.to_thread.run_sync(process.communicate)
 
@@ -328,7 +328,7 @@ async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
     async with model_server(answer) as server:
         sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
         process = start(person, "auto", "Write a parser", "--agent", "codex")
-        await until(lambda: alive(marker))
+        await until(lambda: begun(marker))
         await allstop(person, "pause", "auto1")
         pausing, still_on = person.runs(), alive(marker)
         wake(marker)
@@ -351,6 +351,12 @@ def wake(marker):
     found = subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True, check=True)
     for pid in found.stdout.split():
         os.kill(int(pid), signal.SIGTERM)
+
+
+def begun(marker):
+    """What comes before it is done: the shell that was given both ends in the same words."""
+    found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
+    return found.returncode == 0
 
 
 def alive(marker):
