@@ -151,9 +151,12 @@ def _next(house: House, found: Status) -> str:
     board = found.board
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
-    threads = [run for run in found.runs if run.kind == "auto"]
-    if thread := next((run for run in threads if run.needs_you and not run.driven), None):
-        return f"Next: `allstop log {thread.id}`, then `allstop resume {thread.id}`."
+    from allstop.core.ids import root_of  # whoever only wants help needs none of them
+
+    threads = {run.id for run in found.runs if run.kind == "auto"}
+    waiting = (root_of(run.id) for run in found.runs if run.needs_you and not run.driven)
+    if thread := next((root for root in waiting if root in threads), None):
+        return f"Next: `allstop log {thread}`, then `allstop resume {thread}`."
     if board and board.phase in ("running", "pausing"):
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
     if board and board.counts.get("active"):

@@ -34,6 +34,12 @@ steps = [{ write = "parser.txt", text = "y" }, { say = "Right." }, { signal = "C
 [[turn]]
 steps = [{ say = "Looked again." }, { signal = "COMPLETE" }]
 """
+DONE_AT_ONCE = """
+[[turn]]
+steps = [{ write = "parser.txt", text = "y" }, { say = "Right." }, { signal = "COMPLETE" }]
+[[turn]]
+steps = [{ say = "Looked at it." }, { signal = "COMPLETE" }]
+"""
 STUCK = """
 repeat = true
 [[turn]]
@@ -505,3 +511,19 @@ def test_k1_the_board_cannot_be_ended(coder):
     assert "the board is never over" in refused.stderr
     assert "abort its tasks by name" in refused.stderr
     assert "board: idle" in person.allstop("status")
+
+
+def test_f9_a_merge_that_waits_for_a_person_says_so_with_its_thread(coder):
+    """F9: why it is not merged, and what goes on with it; then it is."""
+    person = coder(DONE_AT_ONCE)
+    person.write("a.txt", "of a person\n")
+
+    said = person.allstop("auto", "Write a parser", code=3)
+    seen = person.allstop("status")
+    person.git("checkout", "-q", "a.txt")
+
+    why = f"its merge waits: {person.repository}: it has uncommitted changes: a.txt"
+    assert f"auto1: {why}. Go on: allstop resume auto1" in said
+    assert why in seen
+    assert "Next: `allstop log auto1`, then `allstop resume auto1`." in seen
+    assert "ended: done (merged)" in person.allstop("resume", "auto1")

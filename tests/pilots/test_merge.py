@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.core import prompts
-from allstop.core.commands import Retry
+from allstop.core.commands import Resume, Retry
 from allstop.core.gates import Check, Gate, Protection
 from allstop.core.moves import (
     OURS,
@@ -181,11 +181,13 @@ def test_b17_a_dirty_tree_is_waited_for_and_said_with_growing_waits():
     assert flight.back(Landed(commit="m1")) == DONE
 
 
-def test_b19_a_person_who_made_room_may_say_so():
+@pytest.mark.parametrize("command", [Retry(), Resume()])
+def test_b19_a_person_who_made_room_may_say_so(command):
+    """B19: in the words that the thread or the task is gone on with, and it is tried at once."""
     flight = at_landing()
     flight.back(failed(FailureKind.BUSY, "changes"))
 
-    assert flight.told(Retry()) == LAND
+    assert flight.told(command) == LAND
 
 
 @pytest.mark.parametrize("kind", [FailureKind.CRASHED, FailureKind.EXITED, FailureKind.NETWORK])

@@ -197,6 +197,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     checked: bool = False
     tree: str = ""
     merging: bool = False
+    merge_waits: str = ""  # for what a person has to do
     merges: int = 0  # tried
     end: Outcome | None = None
     note: str = ""

@@ -105,7 +105,7 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
         do, *options = _at_limit(sight, name, now)
         return _item(sight, Kind.LIMIT, wait.reason, do, *options)
     if sight.state.opened.kind == "merge":
-        return _item(sight, Kind.MERGE, wait.reason, "allstop run", "retry")
+        return _item(sight, Kind.MERGE, wait.reason, _goes_on(sight), "retry")
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")

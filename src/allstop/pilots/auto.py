@@ -28,6 +28,9 @@ from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.decisions import Decided
 from allstop.core.events import (
     ChildClosed,
+    ChildRested,
+    ChildWaited,
+    ChildWentOn,
     Commanded,
     Event,
     MoveEnded,
@@ -78,7 +81,11 @@ class AutoPilot:
             case MoveEnded(result=result, at=at):
                 return _came_back(state, result, at)
             case ChildClosed(outcome=outcome, note=note):
-                return _merged(state, outcome, note)
+                return _merged(replace(state, merge_waits=""), outcome, note)
+            case ChildWaited(reason=reason):
+                return replace(state, merge_waits=reason)
+            case ChildWentOn() | ChildRested():
+                return replace(state, merge_waits="")
             case Commanded(command=command, by=by):
                 return _commanded(state, command, by)
             case _ if state.doing is not None:
@@ -103,7 +110,8 @@ class AutoPilot:
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason=state.waits_for, until=state.wait_until)
         if state.merging:
-            return Wait(reason="its work is being merged")
+            waits = state.merge_waits
+            return Wait(reason=f"its merge waits: {waits}" if waits else "its work is being merged")
         if spec.name and not state.base:
             return OpenWorkspace(workspace=spec.name, target=spec.target)
         if state.undecided and spec.decision_agent is not None and state.summary is not None:

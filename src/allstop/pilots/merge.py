@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import prompts
-from allstop.core.commands import Retry
+from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
 from allstop.core.gates import Gate, Protection
 from allstop.core.moves import (
@@ -67,7 +67,7 @@ class MergePilot:
         match event:
             case MoveEnded(result=result, at=at):
                 return _came_back(replace(state, wait_until=None), result, at)
-            case Commanded(command=Retry()):
+            case Commanded(command=Retry() | Resume()):
                 return replace(state, wait_until=None)
             case _:
                 return state
