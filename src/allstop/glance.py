@@ -151,11 +151,7 @@ def _next(house: House, found: Status) -> str:
     board = found.board
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
-    from allstop.core.ids import root_of  # whoever only wants help needs none of them
-
-    threads = {run.id for run in found.runs if run.kind == "auto"}
-    waiting = (root_of(run.id) for run in found.runs if run.needs_you and not run.driven)
-    if thread := next((root for root in waiting if root in threads), None):
+    if thread := _thread_to_see_to(found):
         return f"Next: `allstop log {thread}`, then `allstop resume {thread}`."
     if board and board.phase in ("running", "pausing"):
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
@@ -163,4 +159,24 @@ def _next(house: House, found: Status) -> str:
         return "Next: `allstop run` goes on where it was."
     if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
         return "Next: `allstop run` works on what is ready."
+    if of_threads := _of_open_threads(found):
+        return of_threads
     return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
+
+
+def _thread_to_see_to(found: Status) -> str:
+    """Of Full Auto, one that waits for a person and that nobody drives."""
+    from allstop.core.ids import root_of  # whoever only wants help needs none of them
+
+    threads = {run.id for run in found.runs if run.kind == "auto"}
+    waiting = (root_of(run.id) for run in found.runs if run.needs_you and not run.driven)
+    return next((root for root in waiting if root in threads), "")
+
+
+def _of_open_threads(found: Status) -> str:
+    threads = [run for run in found.runs if run.kind == "auto" and run.outcome is None]
+    if name := next((run.id for run in threads if run.driven), ""):
+        return f"Next: `allstop log {name} -f` shows what happens, `allstop stop {name}` ends it."
+    held = ("paused", "frozen", "stopped")
+    name = next((run.id for run in threads if run.status in held), "")
+    return f"Next: `allstop resume {name}` goes on." if name else ""

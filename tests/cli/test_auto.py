@@ -527,3 +527,19 @@ def test_f9_a_merge_that_waits_for_a_person_says_so_with_its_thread(coder):
     assert why in seen
     assert "Next: `allstop log auto1`, then `allstop resume auto1`." in seen
     assert "ended: done (merged)" in person.allstop("resume", "auto1")
+
+
+def test_k3_what_a_stop_would_end_is_said_and_status_names_the_thread(coder):
+    """K3, F4: also a turn that has no process here; what is held is gone on with by its name."""
+    person = coder("[[turn]]\nsteps = [{ hang = true }]\n")
+    thread = person.start("auto", "Write a parser")
+    wait_for(lambda: "coder takes a turn" in person.allstop("status"), "its turn")
+
+    would_end = person.allstop("stop", "auto1", "--dry-run")
+    running = person.allstop("status")
+    person.allstop("stop", "auto1")
+    thread.wait()
+
+    assert would_end == "would end  auto1: coder takes a turn\n"
+    assert "`allstop log auto1 -f` shows what happens, `allstop stop auto1` ends it" in running
+    assert "Next: `allstop resume auto1` goes on." in person.allstop("status")

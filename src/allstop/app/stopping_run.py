@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -98,14 +99,27 @@ async def _stop(
 
 
 async def would_stop_run(house: House, name: str) -> list[str]:
-    """The trees of agents that a stop of this run alone would end.
+    """The trees of agents that a stop of this run alone would end, and the moves without one.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
     run = RunId(name) if rooms.thread_of(RunId(name)) is not None else await open_run(house, name)
     trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
-    return [f"{tree.label}: process {tree.root.pid}" for tree in trees]
+    shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
+    known = {RunId(tree.label) for tree in trees}
+    return [*shown, *await _moves_without_tree(house, run, known)]
+
+
+async def _moves_without_tree(house: House, run: RunId, known: AbstractSet[RunId]) -> list[str]:
+    """A model by API has no process here, and a stop ends its turn all the same."""
+    if not house.has_store or root_of(run) not in house.records.holders():
+        return []
+    heads = await house.records.heads()
+    below = [head.run for head in heads if not head.closed and _is_part(head.run, run)]
+    found = {each: await record_of(house, each) for each in below if each not in known}
+    moves = {each: runs.fold(it.pilot, it.events).open_move for each, it in found.items()}
+    return [f"{each}: {describe(move.move)}" for each, move in moves.items() if move]
 
 
 def _trees(house: House) -> tuple[Record, ...]:
