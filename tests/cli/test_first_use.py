@@ -185,3 +185,31 @@ def test_b8_a_run_that_is_refused_for_want_of_its_program_leaves_nothing_on_the_
 
     assert "error: the program 'my-agent' is not on PATH\n" in said
     assert person.tasks() == {}
+
+
+def test_b8_the_doctor_finds_a_program_of_the_repository_that_no_clone_would_have(person):
+    """B8: what starts is the file that is committed, not the one in the checkout."""
+    person.agent(WORKS)
+    settings = (person.repository / "allstop.toml").read_text()
+    person.write("allstop.toml", settings.replace('"my-agent"', '"./tools/agent.sh"'))
+    person.write("tools/agent.sh", "#!/bin/sh\n" + WORKS)
+
+    missing = person.allstop("doctor", "--quick", code=1)
+    failed = person.allstop("run", "add a line", code=1)
+    person.commit()
+    plain = person.allstop("doctor", "--quick", code=1)
+    (person.repository / "tools" / "agent.sh").chmod(0o755)
+    person.commit()
+
+    assert "→ it is not on main, and work begins from there: commit it" in missing
+    assert "there is no program ./tools/agent.sh: it is a file of the repository, which" in failed
+    assert "→ on main it is not executable: chmod +x it, and commit that" in plain
+    assert "✓ agent mine     ./tools/agent.sh\n" in person.allstop("doctor", "--quick")
+
+
+def test_b8_the_doctor_trusts_a_program_that_a_clone_is_given_otherwise(person):
+    person.agent(WORKS, settings='[workspace]\nlink = [".venv"]\n')
+    settings = (person.repository / "allstop.toml").read_text()
+    person.write("allstop.toml", settings.replace('"my-agent"', '".venv/bin/agent"'))
+
+    assert "✓ agent mine     .venv/bin/agent\n" in person.allstop("doctor", "--quick")

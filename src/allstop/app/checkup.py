@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import math
 import os
+import posixpath
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 
 from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
+from allstop.adapters.git.repository import modes_on
 from allstop.adapters.processes.bounds import LOOK_EVERY_S
 from allstop.adapters.processes.groups import our_groups
 from allstop.adapters.processes.probe import make_launcher
@@ -51,6 +53,8 @@ T = TypeVar("T")
 
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0
+SUBMODULE = "160000"
+RUNNABLE = ("100755", "120000")  # a link may lead to a program
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -101,9 +105,28 @@ def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> Age
 
 def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
     try:
-        return crew.where(house, name, agent), ""
+        found = crew.where(house, name, agent)
+        is_ours = agent.driver is Driver.COMMAND and "/" in found and not found.startswith("/")
+        return found, _lacks(house, found) if is_ours else ""
     except AllstopError as error:
         return error.message, error.hint or "see docs"
+
+
+def _lacks(house: House, path: str) -> str:
+    """Why a program of the repository would not be in a clone; "" where it is, or nobody knows."""
+    name, wishes = posixpath.normpath(path), house.settings.workspace
+    folders = [str(each) for each in PurePosixPath(name).parents][:-1]
+    if wishes.setup or name.startswith("..") or {name, *folders} & set(wishes.link):
+        return ""
+    if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
+        return ""
+    branch = work.target(house)
+    modes = modes_on(house.repository, branch, [name, *folders])
+    if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
+        return ""
+    if name in modes:
+        return f"on {branch} it is not executable: chmod +x it, and commit that"
+    return f"it is not on {branch}, and work begins from there: commit it"
 
 
 async def try_agent(house: House, name: str, text: str) -> Tried:

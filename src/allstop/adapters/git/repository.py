@@ -264,6 +264,19 @@ def checked_out_branch(root: Path) -> str | None:
     return done.stdout.decode().strip().removeprefix("refs/heads/") or None
 
 
+def modes_on(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
+    """What git says of each of these that the branch has: 100755 is a program, 160000 a submodule."""
+    done = subprocess.run(
+        ["git", "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths],
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    entries = (os.fsdecode(each).partition("\t") for each in done.stdout.split(b"\0") if each)
+    return {path: what.partition(" ")[0] for what, _, path in entries}
+
+
 def has_commit(root: Path, branch: str) -> bool:
     """Whether a branch is there: one of a new repository begins with its first commit."""
     done = subprocess.run(

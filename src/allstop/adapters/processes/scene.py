@@ -139,10 +139,17 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
     if not os.path.exists(place):  # noqa: PTH110
         if os.path.islink(place) and _is_its_own(place, box):  # noqa: PTH114
             return name  # it may lead to something that only the box has
-        raise LaunchError(f"there is no program {name}")
+        raise LaunchError(f"there is no program {name}", _why_not_there(name))
     if not can_be_run(place):
-        raise LaunchError(f"{name} can't be run: it is no executable file")
+        hint = "make it executable, and commit that if it is a file of the repository"
+        raise LaunchError(f"{name} can't be run: it is no executable file", hint)
     return name
+
+
+def _why_not_there(name: str) -> str:
+    if name.startswith("/"):
+        return "it is not on this machine, or its box doesn't see it: [sandbox] read shows it more"
+    return "it is a file of the repository, which has to be committed before work begins"
 
 
 def _needs(program: str, box: Box, host: Host) -> Needs:
