@@ -213,3 +213,17 @@ def test_b8_the_doctor_trusts_a_program_that_a_clone_is_given_otherwise(person):
     person.write("allstop.toml", settings.replace('"my-agent"', '".venv/bin/agent"'))
 
     assert "✓ agent mine     .venv/bin/agent\n" in person.allstop("doctor", "--quick")
+
+
+@pytest.mark.parametrize(
+    ("agent", "code", "hint"),
+    [
+        ("exit 7", 1, "`allstop retry T1` makes it ready again"),
+        (WORKS, 3, "`allstop approve T1` merges its work, `allstop redo T1` sends it back"),
+    ],
+)
+def test_b6_what_cannot_be_started_as_it_stands_says_what_helps(person, agent, code, hint):
+    person.agent(agent, settings="")
+    person.allstop("run", "add a line", code=code)
+
+    assert f"it can't be started\nhint: {hint}\n" in person.refuses("run", "T1")

@@ -134,6 +134,12 @@ def _instead(task: Task) -> str:
         return f'it asks something: `allstop answer {task.id} "…"`, or `allstop abort {task.id}`'
     if _at_work(task):
         return f"`allstop abort {task.id}` ends it first"
+    if task.status is Status.REVIEW:
+        return (
+            f"`allstop approve {task.id}` merges its work, `allstop redo {task.id}` sends it back"
+        )
+    if _is_stalled(task):
+        return f"`allstop retry {task.id}` makes it ready again"
     return ""
 
 
