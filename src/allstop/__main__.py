@@ -24,6 +24,8 @@ def main() -> None:
     try:
         if sys.argv[1:] not in ([], ["status"]) or not _glanced():
             _run()
+    except KeyboardInterrupt:  # also while modules are still being loaded
+        sys.exit(130)
     finally:
         gc.freeze()  # otherwise Python looks through all that was loaded once more before it ends
 
@@ -34,8 +36,6 @@ def _glanced() -> bool:
 
     try:
         glance()
-    except KeyboardInterrupt:
-        sys.exit(130)
     except Exception:  # noqa: BLE001 - it is met again
         return False
     return True

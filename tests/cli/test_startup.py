@@ -144,3 +144,28 @@ def reached(kind, found=None):
 def _within(value):
     values = value if isinstance(value, tuple) else (value,)
     return [each for each in values if isinstance(each, msgspec.inspect.Type)]
+
+
+INTERRUPTED = """
+import sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+sys.argv[1:] = ["{word}"]
+from allstop.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "module"), [("list", "allstop.cli"), ("status", "allstop.glance")]
+)
+def test_q8_ctrl_c_while_it_is_still_loading_leaves_no_trace(word, module):
+    program = INTERRUPTED.format(module=module, word=word)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
