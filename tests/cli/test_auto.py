@@ -543,3 +543,20 @@ def test_k3_what_a_stop_would_end_is_said_and_status_names_the_thread(coder):
     assert would_end == "would end  auto1: coder takes a turn\n"
     assert "`allstop log auto1 -f` shows what happens, `allstop stop auto1` ends it" in running
     assert "Next: `allstop resume auto1` goes on." in person.allstop("status")
+
+
+def test_f4_what_a_thread_made_that_failed_is_shown_and_can_be_taken_over(coder):
+    """F4: it can't be resumed, and its work is in a folder that nobody would look for."""
+    person = coder(
+        '[[turn]]\nsteps = [{ write = "lexer.txt", text = "x\\n" }]\n'
+        '[[turn]]\nsteps = [{ fail = "bad_request", message = "no such model" }]\n'
+    )
+
+    said = person.allstop("auto", "Write a lexer", code=1)
+    patch = person.allstop("diff", "auto1")
+
+    assert "auto1: nothing was merged; 1 file changed: allstop diff auto1\n" in said
+    assert "to take the work over: allstop diff auto1 | git apply\n" in said
+    (person.repository / "work.patch").write_text(patch)
+    person.git("apply", "work.patch")
+    assert (person.repository / "lexer.txt").read_text() == "x\n"

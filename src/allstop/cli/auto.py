@@ -255,6 +255,9 @@ class _Sitting:
         assert state is not None, "it was opened"
         if state.closed is None:
             return self._left_open(state)
+        change = state.pilot.change
+        if state.closed.outcome is not Outcome.DONE and change and change.files:
+            self._show_left(change.files)
         match state.closed.outcome:
             case Outcome.DONE:
                 return FINISHED
@@ -264,6 +267,15 @@ class _Sitting:
                 return STOPPED
             case _:
                 return FAILED
+
+    def _show_left(self, files: int) -> None:
+        """It can't go on, and the work is in a folder that nobody would look for."""
+        from allstop.core.plain import counted
+
+        show = f"allstop diff {self._run}"
+        if not self._as_json:
+            click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
+            click.echo(f"          to take the work over: {show} | git apply")
 
     def _left_open(self, state: RunState[AutoState]) -> int:
         """Say why it goes no further, and what helps."""
