@@ -226,3 +226,19 @@ def test_b19_a_task_is_split_into_smaller_ones(person):
     assert [tasks[name]["title"] for name in said["into"]] == ["the one half", "the other half"]
     assert tasks["T2"]["waits_for"] == ["T1-1", "T1-2"]
     assert "there is no task 'T9'" in person.refuses("split", "T9", "x")
+
+
+def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_target(person):
+    """B6: what was mended on the target branch is not in a workspace that is kept."""
+    person.agent("test -f mended && date >b.txt && echo '<promise>COMPLETE</promise>'")
+    person.allstop("run", "add a line", code=1)
+    person.write("mended", "")
+    person.commit()
+
+    said = person.allstop("retry", "T1")
+
+    assert "Its workspace is 1 commit behind the target branch;" in said
+    assert "`allstop clean --force T1` lets it begin anew from there." in said
+    person.allstop("clean", "--force", "T1")
+    person.allstop("run")
+    assert person.tasks() == {"T1": "done"}

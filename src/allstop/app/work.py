@@ -11,7 +11,13 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.ground import make_ground
 from allstop.adapters.git.making import unknown
-from allstop.adapters.git.repository import Repository, checked_out_branch, has_commit
+from allstop.adapters.git.names import base_ref, folder_name
+from allstop.adapters.git.repository import (
+    Repository,
+    checked_out_branch,
+    commits_since,
+    has_commit,
+)
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import limits
 from allstop.app.boxes import box
@@ -142,6 +148,16 @@ async def workspaces(
         fitting=file.fittings if file else unknown,
         disk_mb=settings.limits.disk_mb,
     )
+
+
+def commits_behind(house: House, task: str) -> int:
+    """How far the target branch has moved since the workspace of a task was made."""
+    if not (house.folder / "workspaces" / folder_name(task)).is_dir():
+        return 0
+    try:
+        return commits_since(house.repository, base_ref(task), target(house))
+    except AllstopError:  # there is no such branch now
+        return 0
 
 
 def target(house: House) -> str:

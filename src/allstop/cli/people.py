@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.core.plain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,23 @@ def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
     from allstop.core.commands import Retry
 
     command = Retry(task=task_id, text=f"A person says: {text}" if text else "")
+    with context.house() as house:
+        behind = look(lambda: _behind(house, task_id))
     say_of_task(context, task_id, command, "will be tried again", as_json=as_json)
+    if behind and not as_json:
+        click.echo(
+            f"Its workspace is {counted(behind, 'commit')} behind the target branch;"
+            f" `allstop clean --force {task_id}` lets it begin anew from there."
+        )
+
+
+async def _behind(house: House, task_id: str) -> int:
+    """What has been rolled back begins anew by itself."""
+    from allstop.app import board
+    from allstop.app.work import commits_behind
+
+    task = await board.find(house, task_id)
+    return 0 if task.held else commits_behind(house, task_id)
 
 
 @click.command()

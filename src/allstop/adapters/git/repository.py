@@ -277,6 +277,18 @@ def modes_on(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
     return {path: what.partition(" ")[0] for what, _, path in entries}
 
 
+def commits_since(root: Path, ref: str, branch: str) -> int:
+    """How many the branch has beyond it; 0 where there is no such ref."""
+    done = subprocess.run(
+        ["git", "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--"],
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
 def has_commit(root: Path, branch: str) -> bool:
     """Whether a branch is there: one of a new repository begins with its first commit."""
     done = subprocess.run(
