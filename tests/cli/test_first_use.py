@@ -227,3 +227,20 @@ def test_b6_what_cannot_be_started_as_it_stands_says_what_helps(person, agent, c
     person.allstop("run", "add a line", code=code)
 
     assert f"it can't be started\nhint: {hint}\n" in person.refuses("run", "T1")
+
+
+def test_runs_are_named_to_whoever_mistypes_one_as_people_call_them(person):
+    person.agent(WORKS)
+    person.allstop("run", "add a line")
+    person.allstop("run", "add another")
+
+    assert "hint: runs here: board, T1, T2\n" in person.refuses("log", "T7")
+
+
+def test_b20_a_task_that_nobody_works_on_is_not_taken_and_says_what_helps(person):
+    person.agent(WORKS, settings="")
+    person.allstop("run", "add a line", code=3)
+    person.allstop("add", "another")
+
+    assert "hint: `allstop approve T1` goes on with it\n" in person.refuses("take", "T1")
+    assert "hint: `allstop run T2` starts it\n" in person.refuses("take", "T2")

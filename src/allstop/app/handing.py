@@ -16,6 +16,8 @@ from allstop.core.commands import Give, Pause, Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
+from allstop.core.inbox import needs_person, what_helps
+from allstop.core.tasks import Status
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -78,7 +80,8 @@ async def _run_of(house: House, task_id: str) -> RunId:
     task = await board.find(house, task_id)
     run = child_of(BOARD, task.open)
     if not task.open or not any(attempt.run == run for attempt in task.attempts):
-        hint = f"what is over or not begun can be started: `allstop run {task_id}`"
+        hint = f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
+        hint = f"`allstop run {task_id}` starts it" if task.status is Status.PENDING else hint
         raise AllstopError(f"{task_id} is {task.status}: no agent works on it", hint)
     return run
 

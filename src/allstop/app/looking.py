@@ -209,7 +209,8 @@ def _run_of(task: Task) -> RunId:
 def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
     hint = 'no run has been started here yet: allstop run "PROMPT"'
     if known:
-        hint = "runs here: " + ", ".join(known[-RECENT:])
+        names = list(dict.fromkeys(map(label_of, known)))  # a task has many runs
+        hint = "runs here: " + ", ".join(names[-RECENT:])
     return NotFoundError(f"there is no run {run!r}", hint)
 
 
