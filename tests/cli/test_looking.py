@@ -250,7 +250,7 @@ def test_the_demo_runs_to_its_end(person, tmp_path):
     assert f"  . {sys.prefix}/bin/activate\n  cd {tmp_path}/demo\n" in said
     assert "✗ VERIFICATION_FAILED: 0 of 1 passed" in said
     assert "✓ 1 of 1 passed" in said
-    assert "6 verified, 0 failed, 0 remaining · 6 merged, 1 conflicts resolved" in said
+    assert "6 verified, 0 failed, 0 remaining · 6 merged, 1 conflict resolved" in said
     done = person.try_allstop("demo", "--dir", str(tmp_path / "demo"))
     assert (done.returncode, "is not empty" in done.stderr) == (2, True)
 

@@ -59,3 +59,16 @@ def test_at_work_on_an_empty_board_it_is_said_how_to_fill_it(person):
     person.agent(WORKS)
 
     assert "The board is empty. Put something on it: allstop add" in person.allstop("run")
+
+
+def test_what_happens_to_tasks_with_long_ids_stands_in_one_column(person):
+    """Imported tasks are called by their titles."""
+    person.agent("mktemp ./made.XXXXXX; echo '<promise>COMPLETE</promise>'")
+    person.allstop("add", "one", "--id", "write-the-parser")
+    person.allstop("add", "two")
+
+    said = person.allstop("run")
+
+    starts = [line.index("● starts") for line in said.splitlines() if "● starts: " in line]
+    assert len(starts) == 4  # two tasks, two merges
+    assert len(set(starts)) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from types import TracebackType
@@ -35,7 +35,7 @@ from allstop.core.replies import Signal
 from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.task_views import Stillness
-from allstop.core.tasks import Status
+from allstop.core.tasks import OVER, Status
 from allstop.core.views import Line, describe, lines, outcome_of, why
 from allstop.pilots import PILOTS
 from allstop.ports import Clock, Live, Record
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from allstop.pilots.board import BoardState
 
 
+NARROWEST, WIDEST = 8, 24  # the column of ids
 HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
 
 
@@ -140,6 +141,7 @@ class PlainBoardScreen:
 
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
+        self._wide = NARROWEST
         self._attempts: dict[RunId, Stillness] = {}
 
     def __enter__(self) -> BoardScreen:
@@ -156,6 +158,9 @@ class PlainBoardScreen:
     def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
         """What was written before is not shown again."""
         self.seqs = dict(session.seqs)
+        nodes = session.run().pilot.board.nodes.values()
+        ids = (node.task.id for node in nodes if node.task.status not in OVER)
+        self._wide = max(NARROWEST, width_of(ids))
         for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
             child = session.child(run)
             if child is not None and isinstance(child.pilot, TaskState):
@@ -180,7 +185,7 @@ class PlainBoardScreen:
 
     def _print(self, record: Record) -> None:
         for line in [*told(record), *self._warnings(record)]:
-            click.echo(prefixed(record.run, line))
+            click.echo(prefixed(record.run, line, self._wide))
 
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
@@ -203,13 +208,19 @@ class JsonBoardScreen(PlainBoardScreen):
         print_records([record], as_json=True)
 
 
-def prefixed(run: RunId, line: Line) -> str:
-    return as_text(Line(line.at, f"{label_of(run):<8} {line.mark}", line.text))
+def prefixed(run: RunId, line: Line, wide: int) -> str:
+    return as_text(Line(line.at, f"{label_of(run):<{wide}} {line.mark}", line.text))
+
+
+def width_of(ids: Iterable[str]) -> int:
+    """Of the column in which they stand; a very long one stands out of it."""
+    return max((len(each) for each in ids if len(each) <= WIDEST), default=0)
 
 
 def summary(stats: Statistics) -> list[str]:
     done = f"{stats.completed} verified, {stats.failed} failed, {stats.remaining} remaining"
-    merges = f"{stats.merged} merged, {stats.conflicts_resolved} conflicts resolved"
+    resolved = counted(stats.conflicts_resolved, "conflict")
+    merges = f"{stats.merged} merged, {resolved} resolved"
     if stats.pending_merges:
         merges += f", {stats.pending_merges} pending"
     turns = counted(stats.iterations, "iteration")
@@ -288,7 +299,8 @@ class TerminalBoardScreen(PlainBoardScreen):
     def _print(self, record: Record) -> None:
         for line in news(record):
             style = {"✗": "red", "✓": "green", "■": "bold", "?": "yellow"}.get(line.mark, "")
-            self._console.print(prefixed(record.run, line), markup=False, style=style)
+            text = prefixed(record.run, line, self._wide)
+            self._console.print(text, markup=False, style=style)
 
     # --- the table ---
 
