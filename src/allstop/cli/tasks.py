@@ -134,6 +134,7 @@ def list_(
     with context.house() as house:
         _check_statuses(statuses)
         board = look(lambda: overview(house))
+        is_somewhere = house.root is not None
     shown = [
         task
         for task in board.tasks
@@ -144,7 +145,9 @@ def list_(
     if as_json:
         print_json({"tasks": shown, "phase": board.phase, "mode": board.mode})
         return
-    if not board.tasks:
+    if not is_somewhere:
+        click.echo("This is no git repository, and only such have a board.")
+    elif not board.tasks:
         click.echo('The board is empty. Put something on it: allstop add "TITLE"')
     wide = max((len(task.id) for task in shown), default=0)
     for task in shown:
