@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aboutTask, choices, fits, newestFirst, standing, taskIn } from './runs'
+import { aboutTask, choices, fits, newestFirst, outOf, standing, taskIn } from './runs'
 import type { RunView } from './wire'
 
 function run(id: string, more: Partial<RunView> = {}): RunView {
@@ -37,6 +37,11 @@ test('a run of the board names its task', () => {
   expect(taskIn('board/v1.2.m1')).toBe('v1.2')
   expect(taskIn('board')).toBe('')
   expect(taskIn('room:default')).toBe('')
+})
+
+test('how many were found says whether there are older ones', () => {
+  expect(outOf(3, 41, true)).toBe('3 of 41')
+  expect(outOf(40, 40, false)).toBe('40 of the latest 40')
 })
 
 test('a line of the board is about a task', () => {

@@ -35,6 +35,11 @@ export function choices(runs: readonly RunView[], of: (run: RunView) => string):
   return [...new Set(runs.map(of))].toSorted()
 }
 
+/** How many were found; as long as older ones were not looked at, among which. */
+export function outOf(found: number, known: number, isAll: boolean): string {
+  return isAll ? `${found} of ${known}` : `${found} of the latest ${known}`
+}
+
 /** The task whose attempt, or whose merge, a run is: `T3` of `board/T3.1`; `''` of others. */
 export function taskIn(run: string): string {
   return /^board\/(.+)\.[^.]+$/.exec(run)?.[1] ?? ''
