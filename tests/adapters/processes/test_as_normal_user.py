@@ -9,7 +9,7 @@ from as_user import run_again_as_user
 
 GROUPS = (  # all that start programs
     ("test_stopping.py",),
-    ("test_streams.py", "test_registry.py"),
+    ("test_streams.py", "test_registry.py", "test_peers.py"),
     ("test_bare.py", "test_freezing.py", "test_threads.py"),
     ("test_attempts.py", "test_chain.py", "test_escapes.py"),
     ("test_probe.py", "test_surroundings.py", "test_memory.py", "test_open_files.py"),

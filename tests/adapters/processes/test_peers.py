@@ -52,10 +52,11 @@ match sys.argv[2]:
         to.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         client.close()
     case "in one process after another":
-        print("ready", flush=True)
-        while os.fork() == 0:
-            pass
-        os._exit(0)
+        if os.fork() == 0:
+            while os.fork() == 0:
+                pass
+            os._exit(0)
+        client.close()
 print("ready", flush=True)
 signal.pause()
 """

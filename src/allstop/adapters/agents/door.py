@@ -80,7 +80,7 @@ class Place(NamedTuple):
 
 
 class Doors:
-    """All of one agent, in a folder that nobody else can enter.
+    """All of one agent, in the folder of the whole store, which nobody else can enter.
 
     A place is used again when its turn, and all that ran in its box, is over: to make one and to
     remove it takes as much time as all else that a turn costs us.

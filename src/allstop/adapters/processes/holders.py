@@ -37,13 +37,12 @@ def holder_of(wanted: Socket, likely: Iterable[int] = ()) -> Sight:
         return Sight(is_whole=False)  # not ours, so what ours run has it not
     link = f"socket:[{wanted.number}]"
     is_whole = Path("/proc/self/ns/pid").stat().st_ino == FIRST_NAMESPACE
-    for pids in (likely, *(_newest_first() for _ in range(ROUNDS))):
-        for pid in pids:
-            found = _holds(pid, link)
-            if found and (at_work := is_at_work(pid)) is not None:
-                return Sight(pid, at_work)
-            if found is None and _could_have(pid, wanted.user):
-                is_whole = False
+    for pid in _in_turn(likely):
+        found = _holds(pid, link)
+        if found and (at_work := is_at_work(pid)) is not None:
+            return Sight(pid, at_work)
+        if found is None and _could_have(pid, wanted.user):
+            is_whole = False
     return Sight(is_whole=is_whole)
 
 
@@ -75,6 +74,12 @@ def _is_marked(words: list[bytes]) -> bool:
     return is_box or KEEPER.encode() in words
 
 
+def _in_turn(likely: Iterable[int]) -> Iterator[int]:
+    yield from likely
+    for _ in range(ROUNDS):
+        yield from _newest_first()
+
+
 def _newest_first() -> list[int]:
     """Whoever hides by starting others is among them."""
     return sorted((int(name) for name in os.listdir("/proc") if name.isdecimal()), reverse=True)  # noqa: PTH208 - a path object costs ten times as much
@@ -96,7 +101,12 @@ def _holds(pid: int, link: str) -> bool | None:
 
 
 def _could_have(pid: int, user: int) -> bool:
-    """A program that shows nothing of itself, such as the end of a tunnel that somebody came by."""
+    """A program that shows nothing of itself, such as the end of a tunnel that somebody came by.
+
+    Of what is just ending nothing is shown either, its command neither.
+    """
+    if not any(_command(pid)) or is_at_work(pid) is not False:
+        return False
     try:
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
     except OSError:
