@@ -182,7 +182,7 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     assert next(each.text for each in waiting if each.task == "blocked") == "no access"
     broken = next(each for each in waiting if each.task == "broken")
     assert broken.options == ("edit", "retry", "rollback", "split", "skip")
-    assert broken.hint.startswith("Its model refuses this")
+    assert broken.hint.startswith("It would end like this again")
 
 
 def test_b17_work_that_could_not_be_merged_waits_with_what_helps():

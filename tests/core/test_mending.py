@@ -30,7 +30,7 @@ def ended(kind, **known):
         (FailureKind.AUTH, "retry", "allstop agents login claude", "login claude`"),
         (FailureKind.NETWORK, "retry", "allstop retry T1", "could not be reached"),
         (FailureKind.USAGE_LIMITED, "retry", "allstop retry T1", "retry later"),
-        (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "and would again"),
+        (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "would end like this again"),
         (FailureKind.CONTEXT, "split", "allstop retry T1", "split it"),
         (FailureKind.EXITED, "retry", "allstop retry T1", "Its log says"),
         (FailureKind.UNSAFE, "retry", "allstop doctor", "no sandbox"),

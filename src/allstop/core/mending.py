@@ -72,7 +72,7 @@ def hint_on(kind: FailureKind, agent: str | None = None) -> str:
         case FailureKind.RATE_LIMITED | FailureKind.USAGE_LIMITED | FailureKind.OVERLOADED:
             return "Its provider takes no more for now: retry later, or name another agent."
         case FailureKind.BAD_REQUEST:
-            return "Its model refuses this, and would again: edit it, or name another agent."
+            return "It would end like this again: edit it, or name another agent."
         case FailureKind.CONTEXT:
             return "It no longer fits its model: split it, or retry with a new conversation."
         case FailureKind.EXITED | FailureKind.CRASHED | FailureKind.STALLED:
