@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from allstop.cli.output import complain
+
 Table = Mapping[str, tuple[str, str]]
 
 
@@ -26,6 +28,12 @@ class Commands(click.Group):
         name = cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"  # list, next, import
         command: click.Command = getattr(module, name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would end it with 1, which here means a failure
+            ctx.exit(complain(error))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
