@@ -372,6 +372,11 @@ def test_a_pipe_without_a_goal_asks_one_after_the_other(person):
 # --- a terminal ---
 
 
+def _in_foreground():
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs these tests may not hear it
+
+
 class Terminal:
     """A person's own terminal, with the program in its foreground."""
 
@@ -388,7 +393,7 @@ class Terminal:
             stdout=self.theirs,
             stderr=self.theirs,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_in_foreground,
         )
         person.started.append(self.process)
 

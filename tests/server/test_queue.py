@@ -54,7 +54,7 @@ def test_f6_a_thread_that_waits_for_a_slot_says_so_until_it_has_one(room):
         )
         lives = [e.data for e in stream.events if e.kind == "live"]
 
-    first, second = (line for line in said.splitlines() if " auto" in line)
+    first, second = (line for line in said.splitlines() if line[1:].startswith(" auto"))
     assert "running: demo takes a turn" in first
     assert "◌ auto2" in second
     assert "queued: next: demo takes a turn" in second  # all that another process can know
