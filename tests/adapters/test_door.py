@@ -4,12 +4,14 @@ import json
 import os
 import resource
 import shutil
+import socket
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import anyio
 import pytest
 
+from allstop.adapters.agents.callers import Caller
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.door import Doors, _bound, _socket, _through, way_to
 from allstop.core.approvals import Answer, Leave
@@ -277,3 +279,22 @@ async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(doors):
 async def _knock(way):
     async with visiting(way):
         pass
+
+
+async def test_k12_who_never_stops_talking_keeps_nobody_waiting():
+    """K12: others have their turn although there is always more to read."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    for _ in range(5):
+        theirs.send(b"\n")
+    order = []
+
+    async def other():
+        order.append("other")
+
+    with theirs, Caller(ours) as caller:
+        async with anyio.create_task_group() as group:
+            group.start_soon(other)
+            for _ in range(5):
+                order.append(await caller.receive())
+
+    assert order.index("other") < 2

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 CHUNK = 64 * 1024
 
@@ -34,7 +35,8 @@ class Caller:
         self._line.close()
 
     async def receive(self) -> bytes:
-        """Nothing once they have gone."""
+        """Nothing once they have gone. Who never stops talking keeps nobody else waiting."""
+        await checkpoint()
         with suppress(ConnectionError):
             while True:
                 with suppress(BlockingIOError):
