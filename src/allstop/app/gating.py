@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from allstop.adapters.git.making import Fittings
+from allstop.adapters.git.names import branch_ref
 from allstop.app.branches import Branches
 from allstop.core.errors import AllstopError
 from allstop.core.gates import Check, Gate, Protection
 from allstop.settings import FILE_NAME, SettingsError
 
 if TYPE_CHECKING:
+    from allstop.adapters.git.repository import Repository
     from allstop.app.house import House
     from allstop.settings import Settings
 
@@ -59,11 +61,12 @@ def fittings(settings: Settings) -> Fittings:
 class TargetFile:
     """Where the file can't be used, the last that could be read counts, and it is said."""
 
-    def __init__(self, house: House, note: Callable[[str], None]) -> None:
+    def __init__(self, house: House, repository: Repository, note: Callable[[str], None]) -> None:
         self._house = house
+        self._repository = repository
         self._note = note
         self._branches = Branches(house.repository, house.environment.variables)
-        self._seen: tuple[str, bytes | None, bytes | None] | None = None
+        self._seen: tuple[str, str | None, bytes | None] | None = None
         self._gate: Gate | None = None
         self._fittings: Fittings | None = None
 
@@ -82,11 +85,14 @@ class TargetFile:
             self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
 
     async def _look(self, target: str) -> None:
-        committed = await to_thread.run_sync(self._branches.file, target)
-        here = self._checkout() if committed is None else None
-        if (target, committed, here) == self._seen:
+        """Read it only where it is another one: this is asked for every clone and every check."""
+        ref = branch_ref(target)
+        (blob,) = await self._repository.named(f"{ref}:{FILE_NAME}") if ref else (None,)
+        here = self._checkout() if blob is None else None
+        if (target, blob, here) == self._seen:
             return
-        self._seen = target, committed, here
+        committed = await to_thread.run_sync(self._branches.file, target) if blob else None
+        self._seen = target, blob, here
         settings = self._house.with_file(committed).settings
         self._gate, self._fittings = gate(settings), fittings(settings)
 

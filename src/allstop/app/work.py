@@ -63,8 +63,9 @@ async def workshop(
     settings = house.settings
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
     crew = Crew(house, launcher)
-    file = TargetFile(house, note) if house.root is not None else None
-    trees = await workspaces(house, launcher, file) if file else None
+    repository = Repository(house.root) if house.root is not None else None
+    file = TargetFile(house, repository, note) if repository else None
+    trees = await workspaces(house, launcher, repository, file) if repository else None
     hands = Hands(
         crew,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
@@ -130,11 +131,14 @@ def engine_name(pid: int) -> str:
 
 
 async def workspaces(
-    house: House, launcher: Launcher, file: TargetFile | None = None
+    house: House,
+    launcher: Launcher,
+    repository: Repository | None = None,
+    file: TargetFile | None = None,
 ) -> GitWorkspaces:
     """With a file of the target branch, as that says when each is made."""
     settings = house.settings
-    repository = Repository(house.repository)
+    repository = repository or Repository(house.repository)
     folder = house.folder / "workspaces"
     make_ground(folder)
     return GitWorkspaces(
