@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from allstop.adapters.git.repository import Repository
 from allstop.app import equipping, gating
+from allstop.app.branches import Branches
 from allstop.app.crew import CrewError
 from allstop.app.house import House
 from allstop.core.brakes import AtLimit, Limits
@@ -178,6 +180,34 @@ def test_k19_the_gate_is_the_target_branchs(house, person):
     assert equipping.notes(home) == [
         "allstop.toml has changes that are not on main: they don't count yet."
     ]
+
+
+async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
+    house, person, monkeypatch
+):
+    """K19, B22: it is asked for each clone and each check, and mostly it is the same."""
+    file_on, reads, notes = Branches.file, [], []
+    monkeypatch.setattr(Branches, "file", lambda *of: reads.append(of[1]) or file_on(*of))
+    repository = Repository(person.repository)
+    file = gating.TargetFile(house(AGENT + CHECK), repository, notes.append)
+
+    async def runs():
+        return [check.run for check in (await file.gate("main")).checks]
+
+    found = [await runs(), await runs()]
+    fittings = await file.fittings("main")
+    person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
+    found.append(await runs())
+    person.git("commit", "-q", "-am", "another gate")
+    found.append(await runs())
+    person.git("rm", "-q", "allstop.toml")
+    person.git("commit", "-q", "-m", "none")
+    found.append(await runs())
+    repository.close()
+
+    assert found == [["make test"], ["make test"], ["make test"], ["true"], []]
+    assert (fittings.setup, notes) == ("", [])
+    assert reads == ["main", "main"]
 
 
 def test_a_board_without_agents_can_be_made_by_name_only(house):

@@ -74,17 +74,17 @@ def on_first_knock(door: socket.socket, do: Callable[[], object]) -> Iterator[No
         do()
         yield
         return
-    is_quiet = True
+    is_quiet, number = True, door.fileno()  # of a socket, asyncio would spell out both addresses
 
     def heard() -> None:
         nonlocal is_quiet
         is_quiet = False
-        loop.remove_reader(door)
+        loop.remove_reader(number)
         do()
 
-    loop.add_reader(door, heard)
+    loop.add_reader(number, heard)
     try:
         yield
     finally:
         if is_quiet:
-            loop.remove_reader(door)
+            loop.remove_reader(number)

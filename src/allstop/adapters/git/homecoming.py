@@ -49,6 +49,9 @@ IN_MEMORY = 1024**2
 
 MOST_KNOWN = 100
 
+FEW = 250
+"""So many files are looked at more quickly than somebody else is told to do it."""
+
 
 class _Known(NamedTuple):
     """What a workspace had when it was last looked at."""
@@ -87,10 +90,8 @@ class Homecoming:
         """
         meta = tree.meta()
         assert meta is not None, "a workspace is opened before work is brought home"
-        tip = await self._repository.commit(tip_ref(workspace))
-        known = self._known.get(workspace)
-        if known and ((known.meta, known.change.head) != (meta, tip) or known.change.loose):
-            known = None
+        known = await self._still_known(workspace, meta)
+        tip = known.change.head if known else await self._repository.commit(tip_ref(workspace))
         seen = await self._print_of(tree) if known else None
         if known and seen and seen == known.print:
             return known.change
@@ -106,9 +107,18 @@ class Homecoming:
             await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
 
+    async def _still_known(self, workspace: str, meta: Meta) -> _Known | None:
+        known = self._known.get(workspace)
+        if known is None or known.meta != meta or known.change.loose:
+            return None
+        is_kept = await self._repository.is_at(tip_ref(workspace), known.change.head)
+        return known if is_kept else None
+
     async def _print_of(self, tree: Tree) -> bytes | None:
         """Without a box, somebody may still be at work in there."""
-        return await anyio.to_thread.run_sync(print_of, tree) if self._boxes.are_real else None
+        if not self._boxes.are_real:
+            return None
+        return print_of(tree, FEW) or await anyio.to_thread.run_sync(print_of, tree)
 
     def _remembered(self, workspace: str, known: _Known) -> Change:
         self._known.pop(workspace, None)
