@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -33,6 +35,8 @@ from allstop.testing.agents import Onlooker, turn
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from programs import program
+
+Launched = Callable[[], Awaitable[None]]
 
 KEY = "sk-nobody"
 THREADS, ROUNDS = 16, 5
@@ -83,13 +87,14 @@ def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
     return AcpAgent(setup, launcher=launcher, clock=SystemClock())
 
 
-async def cost(what: str, agent, place: Box | None, turns: int, floor: float) -> None:
+async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched | None) -> None:
     """CPU of this process for a turn of one conversation; the first one starts things.
 
-    `floor` is what its box alone takes.
+    `alone` starts its box for nothing, after each turn: what the agent has left in the processor's
+    caches makes both slow alike.
     """
     thread = None
-    used, took = [], []
+    used, took, boxes = [], [], []
     for _ in range(turns + 1):
         cpu, wall = time.process_time(), time.perf_counter()
         result = await agent.take_turn(turn(place, "Go on.", thread), Onlooker())
@@ -99,22 +104,21 @@ async def cost(what: str, agent, place: Box | None, turns: int, floor: float) ->
             print(f"{what}: {result}")
             return
         thread = result.thread
-    own, whole = sum(used[1:]) / turns * 1e3, sum(took[1:]) / turns * 1e3
+        cpu = time.process_time()
+        if alone:
+            await alone()
+        boxes.append(time.process_time() - cpu)
+    own, whole, box = (sum(each[1:]) / turns * 1e3 for each in (used, took, boxes))
     print(
-        f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - floor:5.2f} without the box,"
+        f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - box:5.2f} without the box,"
         f" of {whole:6.0f} ms in all ({turns} turns)"
     )
 
 
-async def start_alone(launcher: ProcessLauncher, place: Box, times: int, *shown: str) -> float:
-    """What a box costs that does nothing, with all that these programs need to be seen in it."""
+async def start_alone(launcher: ProcessLauncher, place: Box, *shown: str) -> None:
+    """A box that does nothing, with all that these programs need to be seen in it."""
     launch = Launch(argv=("true",), box=place, label="floor", programs=shown)
-    used = []
-    for _ in range(times + 1):
-        cpu = time.process_time()
-        await run_to_end(launcher, launch, b"", Tail(1000), lambda live: None)
-        used.append(time.process_time() - cpu)
-    return sum(used[1:]) / times * 1e3
+    await run_to_end(launcher, launch, b"", Tail(1000), lambda live: None)
 
 
 async def crowd(agent: CodexAgent) -> None:
@@ -171,8 +175,8 @@ async def main(turns: int) -> None:
                 shown = str(
                     folder / "bin/claude-agent-acp" if make is acp else program(make.__name__)
                 )
-                floor = await start_alone(launcher, where, turns, shown) if where else 0.0
-                await cost(label, agent, where, turns, floor)
+                alone = partial(start_alone, launcher, where, shown) if where else None
+                await cost(label, agent, where, turns, alone)
             agent = codex(url, launcher, rooms["codex"])
             stack.push_async_callback(agent.close)
             await crowd(agent)
