@@ -34,6 +34,24 @@ def test_log_receipts_and_replay_of_a_run(person):
     assert person.json("replay", "board/T1.merge1")["differences"] == []
 
 
+def test_the_log_of_a_task_has_all_that_was_tried_and_its_merges(person):
+    """F7: from the first attempt to the commit on the target; each run can be asked for alone."""
+    person.agent("[ -e .git/tried ] || { touch .git/tried; exit 7; }; " + WORKS)
+    person.allstop("run", "add a line", code=1)
+    person.allstop("retry", "T1")
+    person.allstop("run", "T1")
+    runs = ["T1.1", "T1.2", "T1.merge1"]
+
+    log = person.allstop("log", "T1")
+    lines = [json.loads(line) for line in person.allstop("log", "T1", "--json").splitlines()]
+
+    assert list(dict.fromkeys(line["run"] for line in lines)) == [f"board/{run}" for run in runs]
+    assert "".join(person.allstop("log", run) for run in runs) == log
+    assert log.splitlines()[-1].endswith("■ ended: done")
+    assert person.allstop("log", "T1", "--follow") == log
+    assert "there is no run 'T1.9'" in person.try_allstop("log", "T1.9").stderr
+
+
 def test_log_follows_a_run_of_another_process_to_its_end(person):
     person.agent("sleep 1; " + WORKS)
     process = person.start("run", "add a line")

@@ -85,7 +85,8 @@ def test_b18_a_rollback_that_does_not_fit_changes_nothing(merged):
     done = person.try_allstop("rollback", "T1")
 
     assert done.returncode == 1, done.stdout
-    assert "T1: not rolled back: conflicts: b.txt" in done.stderr
+    assert "T1: not rolled back: conflicts: b.txt with main at " in done.stderr
+    assert "hint: git revert takes" in done.stderr
     assert person.git("rev-parse", "main") == before
     assert person.git("status", "--short") == ""
     task = person.task("T1")
@@ -242,3 +243,26 @@ def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_targe
     person.allstop("clean", "--force", "T1")
     person.allstop("run")
     assert person.tasks() == {"T1": "done"}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("t1", "did you mean T1?"),
+        ("T9", "`allstop list` shows what there is"),
+        ("auto1", "this is for tasks of the board; for others there is `allstop resume auto1`"),
+        ("room:x", "this is for tasks of the board; for others there is `allstop resume room:x`"),
+    ],
+)
+@pytest.mark.parametrize("command", ["retry", "rollback", "take"])
+def test_b19_what_is_no_task_gets_a_hint_at_what_was_meant(person, command, name, hint):
+    """B19: also of a thread and of a room, which are no tasks."""
+    person.agent("true")
+    person.allstop("add", "something")
+
+    done = person.try_allstop(command, name)
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: there is no task {name!r}\nhint: {hint}\n",
+    )

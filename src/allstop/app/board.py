@@ -231,6 +231,5 @@ async def find(house: House, task_id: str) -> Task:
     board = (await read(house)).state.board
     task = board.get(task_id)
     if task is None:
-        hint = "`allstop list` shows what there is" if board.added else 'allstop add "TITLE"'
-        raise NotFoundError(f"there is no task {task_id!r}", hint)
+        raise NotFoundError(f"there is no task {task_id!r}", orders.what_else(board, task_id))
     return task

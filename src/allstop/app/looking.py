@@ -173,8 +173,9 @@ async def record_of(house: House, run: str) -> Recorded:
         AllstopError: there is none of that name.
     """
     records = await house.records.read(RunId(run)) if house.has_store else []
-    if not records and house.has_store and (task := await _task(house, run)):
-        records = await house.records.read(_run_of(task))
+    if not records and house.has_store:
+        task = await _task(house, run)
+        records = await house.records.read(_run_of(task) if task else child_of(BOARD, run))
     if not records or run == HELM:
         heads = await house.records.heads() if house.has_store else []
         raise no_such_run(run, [head.run for head in heads])
@@ -186,6 +187,20 @@ async def record_of(house: House, run: str) -> Recorded:
         )
     events = [record.event for record in records]
     return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+
+
+async def story_of(house: House, name: str) -> list[Recorded]:
+    """All that was tried for a task and all its merges, in that order; of others, their run.
+
+    Raises:
+        AllstopError: there is none of that name.
+    """
+    found = await record_of(house, name)
+    if name == found.run or label_of(found.run) != name:
+        return [found]
+    heads = await house.records.heads()
+    each = [head.run for head in heads if root_of(head.run) == BOARD and label_of(head.run) == name]
+    return [await record_of(house, run) for run in each]
 
 
 async def _task(house: House, task_id: str) -> Task | None:

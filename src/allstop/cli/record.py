@@ -30,30 +30,39 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_obj
 def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
-    """What happened in RUN, line by line. `allstop log helm` shows what was said to all."""
+    """What happened in RUN, line by line: of a task, all that was tried, and its merges.
+
+    `allstop log helm` shows what was said to all.
+    """
     with context.house() as house:
         go = run if follow else look
         go(lambda: _log(house, RunId(run_id), follow=follow, as_json=as_json))
 
 
 async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> None:
-    from allstop.app.looking import record_of
+    from allstop.app.looking import story_of
     from allstop.core.ids import HELM
 
-    kind = ""
+    story = {run_id: ""}
     if run_id != HELM:
-        recorded = await record_of(house, run_id)
-        run_id, kind = recorded.run, recorded.opened.kind
-    show = _printer(run_id, kind) if not as_json else None
-    show = show or (lambda records: print_records(records, as_json=as_json))
+        story = {each.run: each.opened.kind for each in await story_of(house, run_id)}
+    *before, last = story
+    for each in before:
+        _shower(each, story[each], as_json=as_json)(await house.journal.read(each))
+    show = _shower(last, story[last], as_json=as_json)
     if not follow:
-        show(await house.journal.read(run_id))
+        show(await house.journal.read(last))
         return
     from allstop.app.following import follow as follow_run
 
-    async with follow_run(house.journal, run_id) as batches:
+    async with follow_run(house.journal, last) as batches:
         async for batch in batches:
             show(batch)
+
+
+def _shower(run_id: RunId, kind: str, *, as_json: bool) -> Callable[[Iterable[Record]], None]:
+    show = None if as_json else _printer(run_id, kind)
+    return show or (lambda records: print_records(records, as_json=as_json))
 
 
 def _printer(run_id: RunId, kind: str) -> Callable[[Iterable[Record]], None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -51,7 +52,7 @@ def refusal(board: Board, command: TaskCommand) -> Refusal | None:
         return next((found for found in each if found), None)
     task = board.get(command.task)
     if task is None:
-        return Refusal(f"there is no task {command.task!r}", _known(board))
+        return Refusal(f"there is no task {command.task!r}", what_else(board, command.task))
     return _of_one(board, task, command)
 
 
@@ -170,10 +171,15 @@ def _cycle(path: Iterable[str]) -> Refusal:
     return Refusal(f"these need each other: {' → '.join(path)}", "take one of the needs away")
 
 
-def _known(board: Board) -> str:
+def what_else(board: Board, name: str) -> str:
+    """What may have been meant by a task that is not there."""
+    if re.fullmatch(r"auto\d+|room:.+", name):
+        return f"this is for tasks of the board; for others there is `allstop resume {name}`"
     if not len(board.nodes):
         return 'the board is empty: allstop add "TITLE"'
-    return "`allstop list` shows what there is"
+    ids = (node.task.id for node in board.nodes.values())
+    meant = next((each for each in ids if each.casefold() == name.casefold()), None)
+    return f"did you mean {meant}?" if meant else "`allstop list` shows what there is"
 
 
 def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:

@@ -233,7 +233,7 @@ async def test_b17_a_conflict_names_the_files_and_the_commit(desk):
     result = await desk.workspaces.integrate("w", "main", "m", "run")
 
     assert result == Failed(
-        kind=FailureKind.CONFLICT, message=f"a.txt\nn.txt\nmerged with main at {tip}"
+        kind=FailureKind.CONFLICT, message=f"a.txt\nn.txt\nwith main at {tip[:10]}"
     )
     assert git(desk.root, "for-each-ref", "refs/allstop/merge") == ""
 

@@ -161,5 +161,5 @@ async def _nothing_left(repository: Repository, tip: str) -> Integrated:
 
 def _conflict(merged: Merged, target: str, tip: str) -> Failed:
     names = "\n".join(os.fsencode(name).decode(errors="replace") for name in merged.conflicts)
-    message = f"{names}\nmerged with {target} at {tip}"
+    message = f"{names}\nwith {target} at {tip[:10]}"
     return Failed(kind=FailureKind.CONFLICT, message=message)
