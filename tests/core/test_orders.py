@@ -1,5 +1,7 @@
 """B1, B2, B19: what people may tell a board of its tasks, what is refused and why, what becomes of it."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ from allstop.core.commands import (
 )
 from allstop.core.moves import Outcome
 from allstop.core.needing import path_between
-from allstop.core.orders import Refusal, carried_out, in_order, refusal
+from allstop.core.orders import Refusal, carried_out, in_order, out_of_bounds, refusal
 from allstop.core.tasks import Attempt, Changes, NewTask, Status
 from core import boards_by_chance as by_chance
 from histories import NOW
@@ -179,6 +181,35 @@ def test_q7_a_long_chain_in_the_wrong_order_is_put_in_order_quickly():
 
 
 # --- what is said of one task ---
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ({"iterations": 0}, "from 1 to 1,000,000"),
+        ({"stuck_after": -3}, "from 1 to 1,000,000"),
+        ({"minutes": 0.0}, "from 0.01 to 525,600"),
+        ({"minutes": 1e308}, "from 0.01 to 525,600"),
+        ({"minutes": math.nan}, "from 0.01 to 525,600"),
+        ({"minutes": math.inf}, "from 0.01 to 525,600"),
+        ({"priority": 10**30}, "from -1,000,000 to 1,000,000"),
+    ],
+)
+def test_b1_numbers_that_make_no_sense_are_refused_new_or_changed(said, hint):
+    """B1: from whatever client they come."""
+    (name, value) = next(iter(said.items()))
+    refused = Refusal(f"{name} of a can't be {value:g}", hint)
+
+    assert out_of_bounds(add(new("b"), new("a", **said))) == refused
+    assert out_of_bounds(edit(**said)) == refused
+    assert out_of_bounds(edit(iterations=None, minutes=0.5)) is None
+
+
+def test_b1_what_was_recorded_before_there_were_bounds_still_holds():
+    """B1: the fold of an old record is what it was."""
+    board = carried_out(Board(), add(new("a", minutes=1e308)), NOW, merge=False)
+
+    assert board["a"].minutes == 1e308
 
 
 @pytest.mark.parametrize(

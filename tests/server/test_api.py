@@ -148,8 +148,11 @@ def test_a_room_talks_and_its_events_follow_r15(room):
 
 
 def test_commands_have_the_names_of_the_command_line(room):
-    made = room.do("board", "add_task", title="one", tags=["x"])
+    own = {"iterations": 9, "minutes": 1.5, "stuck_after": 4}
+    made = room.do("board", "add_task", title="one", tags=["x"], **own)
     assert made["tasks"] == ["T1"]
+    task = room.read("/tasks/T1")
+    assert {name: task[name] for name in own} == own
 
     room.do("T1", "edit_task", changes={"title": "better"})
     room.do("T1", "limit", iterations=3)
@@ -260,6 +263,7 @@ def test_a_run_that_is_over_stays_over(room):
         ("/runs/T9/commands", {"command": "approve"}, 409, "refused"),
         ("/runs/board/commands", {"command": "add_task", "title": ""}, 422, "invalid"),
         ("/runs/board/commands", {"command": "add_task", "title": "x", "needs": ["T9"]}, 409, "refused"),
+        ("/runs/board/commands", {"command": "add_task", "title": "x", "minutes": -1}, 409, "refused"),
         ("/nowhere", {}, 404, "not_found"),
         ("/stream", {}, 405, "method_not_allowed"),
         ("/board", {}, 405, "method_not_allowed"),

@@ -2315,6 +2315,12 @@ export interface components {
             priority: number;
             /** @default null */
             agent: string | null;
+            /** @default null */
+            iterations: number | null;
+            /** @default null */
+            minutes: number | null;
+            /** @default null */
+            stuck_after: number | null;
         };
         /**
          * Order

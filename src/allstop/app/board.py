@@ -112,7 +112,7 @@ def _as_recorded(house: House, event: Commanded) -> Event:
 
 def _refuse(state: BoardState, command: Command) -> None:
     if isinstance(command, TaskCommand):
-        refusal = orders.refusal(state.board, command)
+        refusal = orders.refusal(state.board, command) or orders.out_of_bounds(command)
         if refusal is not None:
             raise AllstopError(refusal.message, refusal.hint)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
 
 from allstop.app import board as boards
 from allstop.app import rooms
@@ -171,6 +172,9 @@ class AddTask(_Deed, frozen=True, tag="add_task"):
     tags: tuple[str, ...] = ()
     priority: int = 0
     agent: str | None = None
+    iterations: int | None = None
+    minutes: float | None = None
+    stuck_after: int | None = None
 
 
 class Order(_Deed, frozen=True, tag="order"):
@@ -362,16 +366,7 @@ def _check_agent(station: Station, deed: OfTask) -> None:
 
 async def _add(station: Station, deed: AddTask) -> Done:
     agent = chosen(station.house, deed.agent)[0] if deed.agent else None
-    new = NewTask(
-        id=deed.id,
-        title=deed.title,
-        body=deed.body,
-        operation=deed.operation,
-        needs=deed.needs,
-        tags=deed.tags,
-        priority=deed.priority,
-        agent=agent,
-    )
+    new = NewTask(**{**asdict(deed), "agent": agent})
     task = await boards.add(station.house, new, lambda task: ())
     return Done(run=BOARD, tasks=(task.id,), driven=station.drives(BOARD))
 

@@ -30,9 +30,17 @@ from allstop.core.commands import (
 from allstop.core.ids import BOARD, HELM
 from allstop.core.needing import path_between
 from allstop.core.remarks import Review, in_words
-from allstop.core.tasks import ID, OVER, STALLED, NewTask, Status, Task
+from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
+
+BOUNDS = {
+    "priority": (-1_000_000, 1_000_000),
+    "iterations": (1, 1_000_000),
+    "minutes": (0.01, 525_600),
+    "stuck_after": (1, 1_000_000),
+}
+"""Numbers that can be said of a task; a year has so many minutes."""
 
 
 class Refusal(NamedTuple):
@@ -78,6 +86,27 @@ def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> R
             if missing:
                 return _unknown_needs(task.id, missing)
         new.add(task.id)
+    return None
+
+
+def out_of_bounds(command: TaskCommand) -> Refusal | None:
+    """Asked of what is new only: in a record from before there were bounds, it holds."""
+    match command:
+        case AddTasks(tasks=tasks):
+            each = (_beyond(task.id, task) for task in tasks)
+            return next((found for found in each if found), None)
+        case EditTask(task=task, changes=changes):
+            return _beyond(task, changes)
+        case _:
+            return None
+
+
+def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
+    for name, (least, most) in BOUNDS.items():
+        value = getattr(said, name)
+        if value is None or value is UNSET or least <= value <= most:
+            continue
+        return Refusal(f"{name} of {task} can't be {value:g}", f"from {least:,} to {most:,}")
     return None
 
 

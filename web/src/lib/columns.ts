@@ -8,6 +8,8 @@ export interface Column {
   statuses: readonly string[]
   /** What stands there while it has no cards. */
   empty: string
+  /** … and what a mouse can do about it. */
+  offer?: string
   /** People can order it: what is merging has its turn, and what is over has none. */
   isOrdered?: boolean
 }
@@ -24,7 +26,8 @@ export const COLUMNS: readonly Column[] = [
     name: 'running',
     title: 'Running',
     statuses: ['active'],
-    empty: 'Drop a task here to start it',
+    empty: 'Nothing runs',
+    offer: 'Drop a task here to start it',
     isOrdered: true,
   },
   {

@@ -85,7 +85,7 @@ export class Stream {
         cache: 'no-store',
         signal: AbortSignal.any([signal, quiet.signal]),
       })
-      if (answer.status === 401 || answer.status === 403) return { was: 'refused', why: '' }
+      if (answer.status === 401) return { was: 'refused', why: '' }
       if (!answer.ok || !answer.body) return { was, why: `the server answers ${answer.status}` }
       was = 'open'
       this.#brokenSince = 0
