@@ -1,5 +1,7 @@
 """K5, K6: the budget of a day at the terminal."""
 
+import pytest
+
 TWO_TURNS = "[budget.day]\nturns = 2\ntokens = 100000\n"
 SLOW = "cat >/dev/null\necho more >>b.txt\necho going on\n"
 DONE = "cat >/dev/null\necho more >>b.txt\necho '<promise>COMPLETE</promise>'\n"
@@ -53,6 +55,40 @@ def test_k5_what_nobody_could_use_is_no_limit(person):
     person.allstop("run", "add a line")
 
     assert "a limit is at most" in person.refuses("today", "--tokens", "1" + "0" * 400)
-    assert "a limit is at most" in person.refuses("today", "--cost", "nan")
-    assert "a limit is at most" in person.refuses("today", "--minutes", "inf")
+    assert "nan is no number" in person.refuses("today", "--cost", "nan")
+    assert "inf is not in the range" in person.refuses("today", "--minutes", "inf")
     assert "There is no limit for a day" in person.allstop("today")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "0", "1e308", "a lot"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "do it", "--budget"),
+        ("today", "--cost"),
+        ("today", "--minutes"),
+        ("limit", "T1", "--minutes"),
+        ("limit", "T1", "--times"),
+        ("limit", "T1", "--cost"),
+        ("add", "more", "--minutes"),
+        ("run", "--parallel"),
+    ],
+)
+def test_k5_a_limit_that_is_no_limit_is_refused(person, words, number):
+    """K5: click itself takes nan for a number of any range."""
+    person.agent(DONE)
+    person.allstop("add", "one")
+
+    done = person.try_allstop(*words, number)
+
+    assert done.returncode == 2
+    assert f"Invalid value for '{words[-1]}'" in done.stderr
+    assert person.tasks() == {"T1": "pending"}
+
+
+def test_a_span_of_time_beyond_all_calendars_is_a_long_one(person):
+    person.agent(DONE, settings="[review]\nmode = 'skip'\n")
+
+    person.allstop("run", "do it", "--for", "999999999999h")
+
+    assert person.tasks() == {"T1": "done"}

@@ -45,7 +45,7 @@ class Limit(
 
     times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
     iterations: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    minutes: Annotated[float, Meta(gt=0)] | UnsetType = UNSET
+    minutes: Annotated[float, Meta(gt=0, le=525_600)] | UnsetType = UNSET
     turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # these of a run only
     tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | UnsetType = UNSET

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from allstop.cli.numbers import A_DAYS_MINUTES, DOLLARS
 from allstop.cli.output import Context, json_option, print_json, run
 from allstop.cli.times import since as since_
 from allstop.core.errors import AllstopError
@@ -13,8 +14,8 @@ from allstop.core.ledger import By
 @click.command()
 @click.option("--turns", type=click.IntRange(min=1), help="Most turns, for the rest of the day.")
 @click.option("--tokens", type=click.IntRange(min=1), help="Most tokens, for the rest of the day.")
-@click.option("--cost", "cost_usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Most money, for the rest of the day.")  # fmt: skip
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most minutes since the day's first turn.")  # fmt: skip
+@click.option("--cost", "cost_usd", type=DOLLARS, metavar="USD", help="Most money, for the rest of the day.")  # fmt: skip
+@click.option("--minutes", type=A_DAYS_MINUTES, help="Most minutes since the day's first turn.")  # fmt: skip
 @json_option
 @click.pass_obj
 def today(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from allstop.cli.numbers import DOLLARS, MINUTES, TIMES
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ class Asked(NamedTuple):
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option("--iterations", type=click.IntRange(min=1), help="Of a task: most iterations of one attempt.")  # fmt: skip
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time: for one attempt at a task, or since a run began.")  # fmt: skip
-@click.option("--times", type=click.FloatRange(min=1, max=100, min_open=True), help="All of them, so many times what it had.")  # fmt: skip
+@click.option("--minutes", type=MINUTES, help="Most time: for one attempt at a task, or since a run began.")  # fmt: skip
+@click.option("--times", type=TIMES, help="All of them, so many times what it had.")  # fmt: skip
 @click.option("--turns", type=click.IntRange(min=1), help="Of a run: most turns.")
 @click.option("--tokens", type=click.IntRange(min=1), help="Of a run: most tokens.")
-@click.option("--cost", "cost_usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Of a run: most money.")  # fmt: skip
+@click.option("--cost", "cost_usd", type=DOLLARS, metavar="USD", help="Of a run: most money.")  # fmt: skip
 @json_option
 @click.pass_obj
 def limit(context: Context, /, name: str, as_json: bool, **given: float | None) -> None:

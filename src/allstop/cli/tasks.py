@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from allstop.cli.numbers import MINUTES
 from allstop.cli.output import Context, fitting, json_option, look, print_json, run
 from allstop.core.plain import counted, one_line, plain
 
@@ -50,7 +51,7 @@ def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What can be said of a task, new or old."""
     for option in (
         click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
-        click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Most time for one attempt."),
+        click.option("--minutes", type=MINUTES, help="Most time for one attempt."),
         click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt."),
         click.option("--priority", type=int, help="Higher is first among equal scores."),
         click.option("--agent", help="Who does it; else the first choice of [loop]."),

@@ -11,12 +11,14 @@ _DAYS = re.compile(r"(\d+)d")
 _SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
+LONGEST = timedelta(days=3650)
+
 
 def until(now: datetime, for_: str | None, at: str | None) -> datetime | None:
     """The end that two options give: the earlier one."""
     ends = []
     if for_ is not None:
-        ends.append(now + span(for_))
+        ends.append(now + min(span(for_), LONGEST))
     if at is not None:
         ends.append(next_time(now, at))
     return min(ends, default=None)
@@ -27,7 +29,10 @@ def span(text: str) -> timedelta:
     if found is None or not any(found.groups()):
         raise click.BadParameter(f"{text!r} is no span of time, like 2h or 90m", param_hint="--for")
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    try:
+        return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        return timedelta.max
 
 
 def since(now: datetime, text: str) -> datetime:

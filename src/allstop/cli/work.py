@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from allstop.cli.numbers import DOLLARS
 from allstop.cli.output import Context, json_option, print_json
 from allstop.cli.output import run as run_async
 from allstop.core.plain import one_line
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
-@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Tasks at once.")
+@click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="Tasks at once.")
 @click.option(
     "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop, or you."
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--for", "for_", metavar="2h", help="Start none after this long.")
 @click.option("--until", metavar="07:00", help="Start none after this time of day.")
 @click.option("--agent", help="Who works on a PROMPT; else the first choice of [loop].")
-@click.option("--budget", type=float, metavar="USD", help="Most money for this call.")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Most money for this call.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON, one a line.")
 @click.pass_obj
 def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) -> int:
