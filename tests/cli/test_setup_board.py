@@ -186,8 +186,8 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     house, person, monkeypatch
 ):
     """K19, B22: it is asked for each clone and each check, and mostly it is the same."""
-    file_on, reads, notes = Branches.file, [], []
-    monkeypatch.setattr(Branches, "file", lambda *of: reads.append(of[1]) or file_on(*of))
+    blob, reads, notes = Branches.blob, [], []
+    monkeypatch.setattr(Branches, "blob", lambda *of: reads.append(of[2]) or blob(*of))
     repository = Repository(person.repository)
     file = gating.TargetFile(house(AGENT + CHECK), repository, notes.append)
 
@@ -208,6 +208,26 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     assert found == [["make test"], ["make test"], ["make test"], ["true"], []]
     assert (fittings.setup, notes) == ("", [])
     assert reads == ["main", "main"]
+
+
+async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkeypatch):
+    """K19: also where the branch goes elsewhere and comes back while it is being read."""
+    repository, blob = Repository(person.repository), Branches.blob
+    file = gating.TargetFile(house(AGENT + CHECK), repository, lambda note: None)
+
+    def moving(branches, name, branch):
+        person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
+        person.git("commit", "-q", "-am", "a weak gate")
+        try:
+            return blob(branches, name, branch)
+        finally:
+            person.git("reset", "-q", "--hard", "HEAD~1")
+
+    monkeypatch.setattr(Branches, "blob", moving)
+    gates = [await file.gate("main"), await file.gate("main")]
+    repository.close()
+
+    assert [[check.run for check in gate.checks] for gate in gates] == [["make test"]] * 2
 
 
 def test_a_board_without_agents_can_be_made_by_name_only(house):

@@ -25,6 +25,21 @@ class Branches:
         return name.removeprefix("refs/heads/") or None
 
     def file(self, branch: str) -> bytes | None:
+        """None where the branch has none."""
+        return self._content(f"refs/heads/{branch}:{FILE_NAME}", branch)
+
+    def blob(self, name: str, branch: str) -> bytes:
+        """What the file was when git named it, wherever the branch is by now.
+
+        Raises:
+            AllstopError: it can't be read.
+        """
+        content = self._content(name, branch)
+        if content is None:
+            raise AllstopError(f"git can't read {FILE_NAME} on {branch}: it has lost {name}")
+        return content
+
+    def _content(self, revision: str, branch: str) -> bytes | None:
         """No more of it than the settings read. Git says by word whether there is such a file:
         any other failure must not pass for a branch without one.
         """
@@ -33,7 +48,7 @@ class Branches:
             assert git.stdout
             assert git.stderr
             with suppress(BrokenPipeError):
-                git.stdin.write(f"refs/heads/{branch}:{FILE_NAME}\n".encode())
+                git.stdin.write(f"{revision}\n".encode())
                 git.stdin.close()
             match git.stdout.readline().split():
                 case [_, b"blob", size]:

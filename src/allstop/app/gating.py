@@ -87,11 +87,12 @@ class TargetFile:
     async def _look(self, target: str) -> None:
         """Read it only where it is another one: this is asked for every clone and every check."""
         ref = branch_ref(target)
-        (blob,) = await self._repository.named(f"{ref}:{FILE_NAME}") if ref else (None,)
+        (found,) = await self._repository.looked_up(f"{ref}:{FILE_NAME}") if ref else (None,)
+        blob = found.name if found and found.kind == "blob" else None
         here = self._checkout() if blob is None else None
         if (target, blob, here) == self._seen:
             return
-        committed = await to_thread.run_sync(self._branches.file, target) if blob else None
+        committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
         self._seen = target, blob, here
         settings = self._house.with_file(committed).settings
         self._gate, self._fittings = gate(settings), fittings(settings)

@@ -44,7 +44,7 @@ class Limit(
     """Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on."""
 
     times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
-    iterations: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    iterations: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
     minutes: Annotated[float, Meta(gt=0, le=525_600)] | UnsetType = UNSET
     turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # these of a run only
     tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET

@@ -12,6 +12,7 @@ from allstop.app import board as boards
 from allstop.app.cleaning import throw_away
 from allstop.core import commands as say
 from allstop.core.errors import AllstopError
+from allstop.core.orders import BOUNDS
 from allstop.core.tasks import Changes, Status
 
 if TYPE_CHECKING:
@@ -65,7 +66,13 @@ async def raise_limits(house: House, task_id: str, times: float) -> str:
 def raised(spec: BoardSpec, task: Task, times: float) -> Changes:
     """Both limits: which of them was too low can't always be told."""
     minutes = spec.attempt_s / 60 if task.minutes is None else task.minutes
+    iterations = math.ceil((task.iterations or spec.iterations) * times)
     return Changes(
-        iterations=math.ceil((task.iterations or spec.iterations) * times),
-        minutes=round(minutes * times, 2),
+        iterations=int(_bounded("iterations", iterations)),
+        minutes=_bounded("minutes", round(minutes * times, 2)),
     )
+
+
+def _bounded(name: str, number: float) -> float:
+    least, most = BOUNDS[name]
+    return max(least, min(number, most))

@@ -34,11 +34,12 @@ from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
 
+MOST = 10**12
 BOUNDS = {
-    "priority": (-1_000_000, 1_000_000),
-    "iterations": (1, 1_000_000),
+    "priority": (-1_000_000_000, 1_000_000_000),
+    "iterations": (1, MOST),
     "minutes": (0.01, 525_600),
-    "stuck_after": (1, 1_000_000),
+    "stuck_after": (1, MOST),
 }
 """Numbers that can be said of a task; a year has so many minutes."""
 
@@ -106,7 +107,8 @@ def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
         value = getattr(said, name)
         if value is None or value is UNSET or least <= value <= most:
             continue
-        return Refusal(f"{name} of {task} can't be {value:g}", f"from {least:,} to {most:,}")
+        shown = f"{value:,}" if abs(value) < 10**18 else "such a number"
+        return Refusal(f"{name} of {task} can't be {shown}", f"from {least:,} to {most:,}")
     return None
 
 

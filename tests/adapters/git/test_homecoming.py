@@ -123,6 +123,17 @@ async def test_a_tree_that_can_not_be_seen_through_has_no_print(tmp_path):
     assert print_of(Tree(tmp_path / "nowhere")) is None
 
 
+def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_path):
+    """Its home is the agent's: behind a link there may be a disk that never answers."""
+    tree = Tree(tmp_path / "one")
+    tree.make()
+    assert print_of(tree) is not None
+
+    (tree.home / ".config").symlink_to(tmp_path)
+
+    assert print_of(tree) is None
+
+
 async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):
     """F4: the head moves, what it holds stays the same."""
     before = await desk.worked("echo x >x; git add x; git commit -qm x")

@@ -49,9 +49,6 @@ IN_MEMORY = 1024**2
 
 MOST_KNOWN = 100
 
-FEW = 250
-"""So many files are looked at more quickly than somebody else is told to do it."""
-
 
 class _Known(NamedTuple):
     """What a workspace had when it was last looked at."""
@@ -116,9 +113,7 @@ class Homecoming:
 
     async def _print_of(self, tree: Tree) -> bytes | None:
         """Without a box, somebody may still be at work in there."""
-        if not self._boxes.are_real:
-            return None
-        return print_of(tree, FEW) or await anyio.to_thread.run_sync(print_of, tree)
+        return await anyio.to_thread.run_sync(print_of, tree) if self._boxes.are_real else None
 
     def _remembered(self, workspace: str, known: _Known) -> Change:
         self._known.pop(workspace, None)

@@ -22,13 +22,18 @@ MOST_ENTRIES = 5000
 
 SETTINGS = (".gitconfig", ".config/git")
 """A home that has these may have a say, from anywhere, about which files are somebody's work."""
+WAY = ".config"
+"""Where this leads elsewhere, nobody goes there to look."""
 
 SECOND_NS = 1_000_000_000
 
 
 def print_of(tree: Tree, most_entries: int = MOST_ENTRIES) -> bytes | None:
     """The same as long as nothing is touched; None where that can't be known."""
-    if any(os.path.lexists(tree.home / name) for name in SETTINGS):
+    home = os.fspath(tree.home)
+    if os.path.islink(f"{home}/{WAY}"):  # noqa: PTH114
+        return None
+    if any(os.path.lexists(f"{home}/{name}") for name in SETTINGS):
         return None
     found = []
     try:
