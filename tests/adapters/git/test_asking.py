@@ -39,23 +39,6 @@ async def test_many_questions_are_answered_by_one_program(root, repository):
     assert len(answering()) == 1
 
 
-async def test_where_a_ref_is_can_be_told_however_git_keeps_it(root, repository):
-    """Its own file is believed only where it says so; what is packed, moved or gone is asked."""
-    first = git(root, "rev-parse", "HEAD")
-    git(root, "update-ref", "refs/allstop/tip/T1", first)
-    assert await repository.is_at("refs/allstop/tip/T1", first)
-    assert answering() == []
-
-    git(root, "pack-refs", "--all", "--prune")
-    assert await repository.is_at("refs/allstop/tip/T1", first)
-
-    second = commit(root, b_txt="b\n")
-    git(root, "update-ref", "refs/allstop/tip/T1", second)
-    assert not await repository.is_at("refs/allstop/tip/T1", first)
-    git(root, "update-ref", "-d", "refs/allstop/tip/T1")
-    assert not await repository.is_at("refs/allstop/tip/T1", second)
-
-
 async def test_what_comes_later_is_known(root, repository):
     assert await repository.commit("more") is None
 

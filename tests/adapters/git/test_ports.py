@@ -48,17 +48,3 @@ def test_there_is_none_when_all_are_taken(tmp_path):
 
     with ports.promised() as port:
         assert port == 0
-
-
-def test_what_the_host_knows_is_read_again_when_somebody_wrote_it_anew(tmp_path):
-    tree, same = Tree(tmp_path / "one"), Tree(tmp_path / "one")
-    assert tree.meta() is None
-
-    written_down(tmp_path, "one", FIRST_PORT)
-    first = tree.meta()
-    same.finish(Meta(base="", target="main", port=FIRST_PORT + PORTS))
-    second = tree.meta()
-    same.remove()
-
-    assert (first.port, second.port) == (FIRST_PORT, FIRST_PORT + PORTS)
-    assert tree.meta() is None

@@ -22,7 +22,7 @@ from contextlib import (
     contextmanager,
     suppress,
 )
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,19 +100,12 @@ class Doors:
         """
         place = self._unused_one() or self._made()
         place.forget_callers()
-        is_served = False
         try:
             async with anyio.create_task_group() as group:
-
-                def serve() -> None:
-                    nonlocal is_served
-                    is_served = True
-                    group.start_soon(Door(desk, words).serve, place.socket)
-
+                serve = partial(group.start_soon, Door(desk, words).serve, place.socket)
                 with on_first_knock(place.socket, serve):  # most turns never have one
                     yield Way(folder=str(place.folder), words=words)
-                if is_served:
-                    group.cancel_scope.cancel()
+                group.cancel_scope.cancel()
         except ExceptionGroup as errors:
             raise first_of(errors) from errors
         finally:

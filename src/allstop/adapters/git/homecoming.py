@@ -87,8 +87,10 @@ class Homecoming:
         """
         meta = tree.meta()
         assert meta is not None, "a workspace is opened before work is brought home"
-        known = await self._still_known(workspace, meta)
-        tip = known.change.head if known else await self._repository.commit(tip_ref(workspace))
+        tip = await self._repository.commit(tip_ref(workspace))
+        known = self._known.get(workspace)
+        if known and ((known.meta, known.change.head) != (meta, tip) or known.change.loose):
+            known = None
         seen = await self._print_of(tree) if known else None
         if known and seen and seen == known.print:
             return known.change
@@ -103,13 +105,6 @@ class Homecoming:
         if told.head != tip:
             await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
-
-    async def _still_known(self, workspace: str, meta: Meta) -> _Known | None:
-        known = self._known.get(workspace)
-        if known is None or known.meta != meta or known.change.loose:
-            return None
-        is_kept = await self._repository.is_at(tip_ref(workspace), known.change.head)
-        return known if is_kept else None
 
     async def _print_of(self, tree: Tree) -> bytes | None:
         """Without a box, somebody may still be at work in there."""

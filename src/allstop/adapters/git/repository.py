@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -124,14 +123,6 @@ class Repository:
         """The last commit of a branch; None where there is no such branch, or can't be."""
         ref = branch_ref(name)
         return None if ref is None else await self.commit(ref)
-
-    async def is_at(self, ref: str, commit: str) -> bool:
-        """Whether a ref names this commit. Its own file tells it most quickly, if it has one."""
-        with suppress(OSError):
-            file = await self.common_dir() / ref
-            if file.read_bytes() == f"{commit}\n".encode():
-                return True
-        return await self.commit(ref) == commit
 
     async def is_ancestor(self, one: str, other: str) -> bool:
         """

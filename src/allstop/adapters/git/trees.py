@@ -71,7 +71,6 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._read: tuple[tuple[int, int, int], Meta] | None = None  # from which file, and what
 
     @cached_property
     def work(self) -> Path:
@@ -106,13 +105,9 @@ class Tree:
         return Tree(self.folder / "check")
 
     def meta(self) -> Meta | None:
-        """None where it was never finished. It is asked all the time, and read where it is new."""
+        """None where it was never finished."""
         try:
-            about = os.stat(self._meta)  # noqa: PTH116
-            file = about.st_ino, about.st_mtime_ns, about.st_size
-            if self._read is None or self._read[0] != file:
-                self._read = file, msgspec.json.decode(self._meta.read_bytes(), type=Meta)
-            return self._read[1]
+            return msgspec.json.decode(self._meta.read_bytes(), type=Meta)
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
 

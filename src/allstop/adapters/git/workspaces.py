@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +32,6 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.ports import Box, Candidate, FileChange, Launcher, Unready
-
-MOST_TREES = 100
 
 
 class _Start(NamedTuple):
@@ -70,7 +67,6 @@ class GitWorkspaces:
         self._disk_mb = disk_mb
         self._low_bytes = low_bytes
         self.look_every_s = look_every_s
-        self._tree = lru_cache(MOST_TREES)(partial(_tree_in, folder))
         self._boxes = Boxes(launcher)
         self._ports = Ports(folder)
         self._making = Making(
@@ -386,9 +382,8 @@ class GitWorkspaces:
         done = await self._repository.run("merge-base", line, commit)
         return done.out.decode().strip() or line
 
-
-def _tree_in(folder: Path, workspace: str) -> Tree:
-    return Tree(folder / folder_name(workspace))
+    def _tree(self, workspace: str) -> Tree:
+        return Tree(self._folder / folder_name(workspace))
 
 
 def _failed(error: Exception) -> Failed:
