@@ -87,7 +87,7 @@ def test_b18_a_rollback_that_does_not_fit_changes_nothing(merged):
     assert done.returncode == 1, done.stdout
     assert "T1: not rolled back: conflicts: b.txt with main at " in done.stderr
     merge = person.task("T1")["merged"]
-    assert f"hint: by hand: git revert -m 1 {merge[:10]}\n" in done.stderr
+    assert f"`allstop log T1` says why; by hand: git revert -m 1 {merge[:10]}\n" in done.stderr
     assert person.git("rev-parse", "main") == before
     assert person.git("status", "--short") == ""
     task = person.task("T1")

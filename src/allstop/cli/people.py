@@ -223,8 +223,8 @@ async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
         task = await find(house, task_id)
         if task.status is Status.DONE:
             click.echo(f"{task_id}: {task.note}", err=True)
-            if "conflicts: " in task.note:
-                click.echo(f"hint: by hand: git revert -m 1 {task.merged[:10]}", err=True)
+            by_hand = f"git revert -m 1 {task.merged[:10]}"
+            click.echo(f"hint: `allstop log {task_id}` says why; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
     driven = await _tell(house, command)
