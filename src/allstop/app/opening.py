@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from allstop.core import bounds
 from allstop.core.auto import DecisionPolicy
 from allstop.core.talk import TalkMode
 from allstop.settings.model import Approvals
@@ -22,10 +23,10 @@ class StartBoard(_Order, frozen=True, tag="board"):
     """Work on the tasks; on a board that is at work already, in this way from now on."""
 
     mode: Literal["autopilot", "semi"] | None = None
-    parallel: Annotated[int, Meta(ge=1, le=256)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
     count: Positive | None = None  # start no more than so many
     until: datetime | None = None  # start none after this
-    budget_usd: Annotated[float, Meta(gt=0, le=1_000_000_000)] | None = None
+    budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
 
 
 class StartTask(_Order, frozen=True, tag="task"):

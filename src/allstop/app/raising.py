@@ -12,7 +12,7 @@ from allstop.app import equipping
 from allstop.app.limits import changed
 from allstop.app.looking import record_of
 from allstop.app.speaking import speak
-from allstop.core import brakes
+from allstop.core import bounds, brakes
 from allstop.core import run as runs
 from allstop.core.brakes import Grip, Limits
 from allstop.core.commands import Raise
@@ -44,8 +44,8 @@ class Limit(
     """Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on."""
 
     times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
-    iterations: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
-    minutes: Annotated[float, Meta(gt=0, le=525_600)] | UnsetType = UNSET
+    iterations: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | UnsetType = UNSET
+    minutes: Annotated[float, Meta(gt=0, le=bounds.MINUTES)] | UnsetType = UNSET
     turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # these of a run only
     tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | UnsetType = UNSET

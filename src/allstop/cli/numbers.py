@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from allstop.core import bounds
+
 
 class Number(click.FloatRange):
     """More than the least, no more than makes sense; `nan` would be in every range."""
@@ -21,7 +23,7 @@ class Number(click.FloatRange):
         return number
 
 
-DOLLARS = Number(1_000_000_000)
-MINUTES = Number(525_600)
+DOLLARS = Number(bounds.DOLLARS)
+MINUTES = Number(bounds.MINUTES)
 A_DAYS_MINUTES = Number(1_440)
 TIMES = Number(100, over=1)

@@ -9,6 +9,7 @@ import click
 from allstop.cli.numbers import DOLLARS
 from allstop.cli.output import Context, json_option, print_json
 from allstop.cli.output import run as run_async
+from allstop.core import bounds
 from allstop.core.plain import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
-@click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="Tasks at once.")
+@click.option(
+    "--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Tasks at once."
+)
 @click.option(
     "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop, or you."
 )

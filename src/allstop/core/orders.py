@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from allstop.core import board as boards
+from allstop.core import bounds
 from allstop.core.board import Board
 from allstop.core.commands import (
     AddTasks,
@@ -34,14 +35,13 @@ from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
 
-MOST = 10**12
 BOUNDS = {
-    "priority": (-1_000_000_000, 1_000_000_000),
-    "iterations": (1, MOST),
-    "minutes": (0.01, 525_600),
-    "stuck_after": (1, MOST),
+    "priority": (-bounds.PRIORITY, bounds.PRIORITY),
+    "iterations": (1, bounds.COUNT),
+    "minutes": (0.01, bounds.MINUTES),
+    "stuck_after": (1, bounds.COUNT),
 }
-"""Numbers that can be said of a task; a year has so many minutes."""
+"""Numbers that can be said of a task."""
 
 
 class Refusal(NamedTuple):

@@ -4,6 +4,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from allstop.core import bounds
+
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table whose keys are settings of their own: layers merge key by key."""
@@ -23,13 +25,13 @@ def expecting(what: str, pattern: str) -> Meta:
     return Meta(pattern=pattern, extra={"expected": what})
 
 
-Count = Annotated[int, Meta(ge=1, le=10**12)]
-Quantity = Annotated[int, Meta(ge=0, le=10**12)]
+Count = Annotated[int, Meta(ge=1, le=bounds.COUNT)]
+Quantity = Annotated[int, Meta(ge=0, le=bounds.COUNT)]
 Days = Annotated[int, Meta(ge=0, le=36_500)]
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
-Minutes = Annotated[float, Meta(gt=0, le=525_600)]
+Minutes = Annotated[float, Meta(gt=0, le=bounds.MINUTES)]
 Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
-Dollars = Annotated[float, Meta(gt=0, le=1_000_000_000)]
+Dollars = Annotated[float, Meta(gt=0, le=bounds.DOLLARS)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Text = Annotated[str, Meta(min_length=1, extra={"expected": "text that isn't empty"})]

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, field
 
+from allstop.core import bounds
 from allstop.settings.model.bases import (
     Branch,
     Count,
@@ -36,7 +37,7 @@ class LoopMode(StrEnum):
 
 class Loop(Table, frozen=True, kw_only=True):
     max_parallel: Annotated[
-        int, Meta(ge=1, le=256, description="How many agents work at the same time.")
+        int, Meta(ge=1, le=bounds.SLOTS, description="How many agents work at the same time.")
     ] = 2
     mode: Annotated[
         LoopMode, Meta(description="autopilot: the loop picks tasks; semi: a person assigns each.")
