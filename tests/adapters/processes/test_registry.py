@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,8 +15,8 @@ from allstop.adapters.processes.registry import (
     Record,
     put_down_recorded,
     recorded,
-    write_down,
 )
+from allstop.adapters.processes.slips import Slips, shown_as
 from allstop.core.events import Killed
 
 
@@ -39,6 +40,11 @@ def record_of(pid, **changes):
     return Record(label="run", kind=Kind.BOX, root=identity, driver=ourselves())
 
 
+def written(folder, record):
+    Slips(folder).write_down(record)
+    return Path(shown_as(folder, record))
+
+
 async def test_a_program_is_written_down_while_it_lives(launcher, place, token, live_dir):
     async with launcher.launch(hostile(place, ["plain"], token, label="run/a")) as child:
         await until_ready(child)
@@ -52,7 +58,7 @@ async def test_a_program_is_written_down_while_it_lives(launcher, place, token, 
 
 
 async def test_a_recorded_tree_is_put_down(folder, stranger):
-    path = write_down(folder, record_of(stranger.pid))
+    path = written(folder, record_of(stranger.pid))
 
     assert put_down_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
     assert stranger.wait(5) == -9
@@ -61,7 +67,7 @@ async def test_a_recorded_tree_is_put_down(folder, stranger):
 
 @pytest.mark.parametrize("changes", [{"started": "1"}, {"world": "another"}])
 async def test_a_process_with_a_recorded_number_is_left_alone(changes, folder, stranger):
-    path = write_down(folder, record_of(stranger.pid, **changes))
+    path = written(folder, record_of(stranger.pid, **changes))
 
     assert recorded(folder) == ()
     assert put_down_recorded(folder) == ()
@@ -71,7 +77,7 @@ async def test_a_process_with_a_recorded_number_is_left_alone(changes, folder, s
 
 async def test_what_runs_in_another_container_is_left_as_it_is(folder, stranger):
     boot = world().partition("/")[0]
-    path = write_down(folder, record_of(stranger.pid, world=f"{boot}/1"))
+    path = written(folder, record_of(stranger.pid, world=f"{boot}/1"))
 
     assert put_down_recorded(folder) == ()
     assert stranger.poll() is None
@@ -79,7 +85,7 @@ async def test_what_runs_in_another_container_is_left_as_it_is(folder, stranger)
 
 
 async def test_a_process_that_is_gone_is_cleared_up(folder, stranger):
-    path = write_down(folder, record_of(stranger.pid))
+    path = written(folder, record_of(stranger.pid))
     stranger.kill()
     stranger.wait()
 
@@ -108,7 +114,7 @@ WHOLE = b'{"label":"a","kind":"box","root":{"pid":%d,"started":"1","world":"w"},
 )
 async def test_damaged_records_harm_nobody_and_are_cleared_up(data, folder, stranger):
     (folder / "damaged.json").write_bytes(data)
-    good = write_down(folder, record_of(stranger.pid))
+    good = written(folder, record_of(stranger.pid))
 
     assert [record.root.pid for record in recorded(folder)] == [stranger.pid]
     assert put_down_recorded(folder) == (Killed(label="run", pid=stranger.pid),)

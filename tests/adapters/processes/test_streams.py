@@ -254,7 +254,7 @@ async def test_a_box_that_can_not_be_made_is_a_failed_launch(changes, launcher, 
     with pytest.raises(LaunchError):
         await run(launcher, place.launch("true", **changes))
 
-    assert list(live_dir.iterdir()) == []
+    assert list(live_dir.glob("*.json")) == []
     assert children_of(os.getpid()) == []
 
 

@@ -15,7 +15,8 @@ from allstop.adapters.processes.bounds import Bound, Bounds
 from allstop.adapters.processes.groups import Groups, our_groups
 from allstop.adapters.processes.identity import identify, ourselves
 from allstop.adapters.processes.labels import Said, Say, Words, covers, is_frozen, with_word
-from allstop.adapters.processes.registry import Kind, Record, write_down
+from allstop.adapters.processes.registry import Kind, Record
+from allstop.adapters.processes.slips import Slip, Slips
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
 from allstop.ports import Child, Isolation, Launch, LaunchError, Outgrown
@@ -86,7 +87,7 @@ class ProcessLauncher:
         live_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._isolation = isolation
         self._start = start
-        self._live_dir = live_dir
+        self._slips = Slips(live_dir)
         self._live: dict[_Live, Tree] = {}
         self._bounds = Bounds(groups)
         self._killed: list[Killed] = []
@@ -138,11 +139,11 @@ class ProcessLauncher:
     @asynccontextmanager
     async def _launched(self, launch: Launch) -> AsyncIterator[Child]:
         tree = self._start(launch)
-        record: Path | None = None
+        slip: Slip | None = None
         live: _Live | None = None
         try:
             root = await tree.ready()
-            record = self._write_down(launch.label, tree.kind, root)
+            slip = self._write_down(launch.label, tree.kind, root)
             await self._until_thawed(launch.label)
             live = _Live(launch.label, root)
             self._live[live] = tree
@@ -160,8 +161,8 @@ class ProcessLauncher:
                 await _end(tree, launch.label)
                 if live:
                     await self._bounds.settle(live.root)
-            if record:
-                record.unlink(missing_ok=True)
+            if slip:
+                self._slips.take_back(slip)
 
     def _strike(self, live: _Live) -> None:
         tree = self._live.pop(live, None)  # its number may soon be another's
@@ -170,16 +171,16 @@ class ProcessLauncher:
             self._killed.append(Killed(label=live.label, pid=live.root))
             tree.strike()
 
-    def _write_down(self, label: str, kind: Kind, root: int) -> Path | None:
+    def _write_down(self, label: str, kind: Kind, root: int) -> Slip | None:
         tree = identify(root)
         if tree is None:
             return None  # already gone
         record = Record(label=label, kind=kind, root=tree, driver=ourselves())
         try:
-            return write_down(self._live_dir, record)
+            return self._slips.write_down(record)
         except OSError as error:
             raise LaunchError(
-                f"the program can't be written down in {self._live_dir}: {error.strerror}"
+                f"the program can't be written down in {self._slips.directory}: {error.strerror}"
             ) from error
 
     async def _until_thawed(self, label: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -38,15 +37,6 @@ class Record(Struct, frozen=True, kw_only=True):
     kind: Kind
     root: Identity
     driver: Identity
-
-
-def write_down(directory: Path, record: Record) -> Path:
-    """It appears whole or not at all. Paths are slow to make, and every program is written down."""
-    name = f"{directory}/{record.driver.pid}-{record.root.pid}"
-    with open(f"{name}.part", "wb") as part:  # noqa: PTH123
-        part.write(msgspec.json.encode(record))
-    os.rename(f"{name}.part", f"{name}.json")  # noqa: PTH104
-    return Path(f"{name}.json")
 
 
 def recorded(directory: Path) -> tuple[Record, ...]:
@@ -118,7 +108,7 @@ def _decoded(path: Path) -> Record | None:
 
 
 def _sweep(directory: Path) -> None:
-    """Parts are left by a driver that was killed while it wrote one."""
+    """Blank ones are left by a driver that was killed."""
     for part in directory.glob("*.part"):
         driver = part.name.partition("-")[0]
         if not (driver.isdecimal() and identify(int(driver))):
