@@ -22,7 +22,7 @@ from contextlib import (
     contextmanager,
     suppress,
 )
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,10 +102,14 @@ class Doors:
         place.forget_callers()
         try:
             async with anyio.create_task_group() as group:
-                serve = partial(group.start_soon, Door(desk, words).serve, place.socket)
-                with on_first_knock(place.socket, serve):  # most turns never have one
-                    yield Way(folder=str(place.folder), words=words)
-                group.cancel_scope.cancel()
+                with ExitStack() as over:
+
+                    def serve() -> None:
+                        over.callback(group.cancel_scope.cancel)
+                        group.start_soon(Door(desk, words).serve, place.socket)
+
+                    with on_first_knock(place.socket, serve):  # most turns never have one
+                        yield Way(folder=str(place.folder), words=words)
         except ExceptionGroup as errors:
             raise first_of(errors) from errors
         finally:
