@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from allstop.core.moves import TurnDone
 from allstop.ports import Box, Launch
 from allstop.programs import Tail, run_to_end
 from allstop.testing.agents import Onlooker, turn
+from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from programs import program
@@ -91,7 +93,7 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
     """CPU of this process for a turn of one conversation; the first one starts things.
 
     `alone` starts its box for nothing, after each turn: what the agent has left in the processor's
-    caches makes both slow alike.
+    caches makes both slow alike. Medians are told: now and then the machine stands still.
     """
     thread = None
     used, took, boxes = [], [], []
@@ -108,10 +110,11 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
         if alone:
             await alone()
         boxes.append(time.process_time() - cpu)
-    own, whole, box = (sum(each[1:]) / turns * 1e3 for each in (used, took, boxes))
+    own, whole, box = (statistics.median(each[1:]) * 1e3 for each in (used, took, boxes))
+    without = sorted((a - b) * 1e3 for a, b in zip(used[1:], boxes[1:], strict=True))
     print(
-        f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - box:5.2f} without the box,"
-        f" of {whole:6.0f} ms in all ({turns} turns)"
+        f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - box:5.2f} without the box (a tenth of"
+        f" the turns above {without[-1 - turns // 10]:.2f}), of {whole:6.0f} ms in all"
     )
 
 
@@ -184,5 +187,7 @@ async def main(turns: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=30)
+    say_load()
+    go_first()
     anyio.run(main, parser.parse_args().turns)

@@ -12,13 +12,17 @@ import json
 import platform
 import resource
 import sqlite3
+import statistics
 import sys
 import sysconfig
 import tempfile
 import time
 import timeit
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 
@@ -32,6 +36,7 @@ from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
 from allstop.ports import Abilities, Isolation
+from common import go_first, say_load
 
 EACH = 200  # turns of each of many runs
 LONG = 10_001
@@ -189,10 +194,36 @@ async def shared_floor(folder: Path, runs: int, turns: int) -> None:
     db.close()
 
 
-def timed(work) -> tuple[float, float]:
+class Cost(NamedTuple):
+    """Of one turn."""
+
+    wall_ms: float
+    cpu_ms: float
+
+    @property
+    def per_s(self) -> float:
+        return 1000 / self.wall_ms
+
+
+def timed(work: Callable[[], object], turns: int) -> Cost:
     wall, cpu = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - wall, time.process_time() - cpu
+    spent = time.perf_counter() - wall, time.process_time() - cpu
+    return Cost(*(each * 1e3 / turns for each in spent))
+
+
+def told(costs: list[Cost]) -> str:
+    """The median, and in brackets the range: the machine changes its speed."""
+    cpu, pace = [cost.cpu_ms for cost in costs], [cost.per_s for cost in costs]
+    return (
+        f"{statistics.median(cpu):.3f} ms CPU a turn ({min(cpu):.3f} to {max(cpu):.3f}),"
+        f" {statistics.median(pace):,.0f} turns/s ({min(pace):,.0f} to {max(pace):,.0f})"
+    )
+
+
+def against(costs: list[Cost], floors: list[Cost]) -> str:
+    ratios = [cost.cpu_ms / floor.cpu_ms for cost, floor in zip(costs, floors, strict=True)]
+    return f"{statistics.median(ratios):.2f} x the floor's CPU"
 
 
 def python() -> str:
@@ -213,64 +244,70 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--turns", type=int, default=3000)
     parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     print(python())
+    say_load()
+    go_first()
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        turns = arguments.turns
-        wall, cpu = timed(lambda: anyio.run(drive, root / "warm", 1, 50))
-        wall, cpu = timed(lambda: anyio.run(drive, root / "one", 1, turns))
-        floor_wall, floor_cpu = timed(lambda: floor(root / "floor", turns))
-        ratio = size(root / "one") / (turns * len(REPLY))
-        print(f"Q1  one run: {cpu / turns * 1e3:.3f} ms CPU a turn, {turns / wall:,.0f} turns/s")
-        print(
-            f"    floor:   {floor_cpu / turns * 1e3:.3f} ms CPU a turn, {turns / floor_wall:,.0f} turns/s"
-        )
-        print(
-            f"    ratio:   {cpu / floor_cpu:.2f} x the floor's CPU; journal {ratio:.2f} x content"
-        )
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        wall, cpu = timed(lambda: anyio.run(drive, root / "many", arguments.runs, EACH))
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        total = arguments.runs * EACH
-        print(
-            f"Q2  {arguments.runs} runs at once: {total / wall:,.0f} turns/s,"
-            f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / arguments.runs:.1f} KB a run"
-        )
-        floor_wall, floor_cpu = timed(
-            lambda: anyio.run(shared_floor, root / "shared", arguments.runs, EACH)
-        )
-        print(
-            f"    floor:   {total / floor_wall:,.0f} turns/s, {floor_cpu / total * 1e3:.3f} ms CPU"
-            f" a turn; ratio {cpu / floor_cpu:.2f}"
-        )
-        agent = CountingAgent()
-        anyio.run(drive, root / "long", 1, LONG, agent)
-        tenths = [after - before for before, after in pairwise(agent.cpu_at[:: LONG // 10])]
-        print(f"Q3  last tenth of {LONG - 1:,} turns / first: {tenths[-1] / tenths[0]:.2f}")
-        rooms(root, turns, arguments.runs)
+        of_tasks(Path(folder), arguments)
+        of_rooms(Path(folder), arguments)
 
 
-def rooms(root: Path, turns: int, runs: int) -> None:
+def of_tasks(root: Path, arguments: argparse.Namespace) -> None:
+    turns, runs, rounds = arguments.turns, arguments.runs, range(arguments.rounds)
+    anyio.run(drive, root / "warm", 1, 50)
+    costs, floors = [], []
+    for number in rounds:
+        costs.append(timed(partial(anyio.run, drive, root / f"one-{number}", 1, turns), turns))
+        floors.append(timed(partial(floor, root / f"floor-{number}", turns), turns))
+    ratio = size(root / "one-0") / (turns * len(REPLY))
+    print(f"Q1  one run: {told(costs)}; journal {ratio:.2f} x content")
+    print(f"    floor:   {told(floors)}; {against(costs, floors)}")
+    total, costs, floors = runs * EACH, [], []
+    before = peak_kb()
+    for number in rounds:
+        costs.append(timed(partial(anyio.run, drive, root / f"many-{number}", runs, EACH), total))
+        if number == 0:
+            grown = peak_kb() - before
+        shared = partial(anyio.run, shared_floor, root / f"shared-{number}", runs, EACH)
+        floors.append(timed(shared, total))
+    print(f"Q2  {runs} runs at once: {told(costs)}, {grown / runs:.1f} KB a run")
+    print(f"    floor:   {told(floors)}; {against(costs, floors)}")
+    agent = CountingAgent()
+    anyio.run(drive, root / "long", 1, LONG, agent)
+    print(f"Q3  last tenth of {LONG - 1:,} turns / first: {growth(agent.cpu_at):.2f}")
+
+
+def of_rooms(root: Path, arguments: argparse.Namespace) -> None:
+    turns, runs, rounds = arguments.turns, arguments.runs, range(arguments.rounds)
     anyio.run(talk, root / "warm-room", 1, 50)
-    wall, cpu = timed(lambda: anyio.run(talk, root / "room", 1, turns))
-    ratio = size(root / "room") / (turns * len(ENVELOPE))
-    print(
-        f"Q1  one room: {cpu / turns * 1e3:.3f} ms CPU a turn, {turns / wall:,.0f} turns/s;"
-        f" journal {ratio:.2f} x content"
-    )
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    wall, cpu = timed(lambda: anyio.run(talk, root / "rooms", runs, EACH))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    total = runs * EACH
-    print(
-        f"Q2  {runs} rooms at once: {total / wall:,.0f} turns/s,"
-        f" {cpu / total * 1e3:.3f} ms CPU a turn, {(after - before) / runs:.1f} KB a room"
-    )
+    costs = [
+        timed(partial(anyio.run, talk, root / f"room-{number}", 1, turns), turns)
+        for number in rounds
+    ]
+    ratio = size(root / "room-0") / (turns * len(ENVELOPE))
+    print(f"Q1  one room: {told(costs)}; journal {ratio:.2f} x content")
+    before = peak_kb()
+    costs = [timed(partial(anyio.run, talk, root / "rooms-0", runs, EACH), runs * EACH)]
+    grown = peak_kb() - before
+    costs += [
+        timed(partial(anyio.run, talk, root / f"rooms-{number}", runs, EACH), runs * EACH)
+        for number in rounds[1:]
+    ]
+    print(f"Q2  {runs} rooms at once: {told(costs)}, {grown / runs:.1f} KB a room")
     cpu_at: list[float] = []
     anyio.run(talk, root / "long-room", 1, LONG, cpu_at)
+    print(f"Q3  last tenth of a room of {LONG - 1:,} turns / first: {growth(cpu_at):.2f}")
+
+
+def growth(cpu_at: list[float]) -> float:
     tenths = [after - before for before, after in pairwise(cpu_at[:: LONG // 10])]
-    print(f"Q3  last tenth of a room of {LONG - 1:,} turns / first: {tenths[-1] / tenths[0]:.2f}")
+    return tenths[-1] / tenths[0]
+
+
+def peak_kb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":
