@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 WARNING = """\
 Warning: No verification commands configured
 
@@ -60,6 +62,43 @@ def test_b21_what_init_writes_says_how_work_is_reviewed_and_merged(person):
     assert "[merge]\nenabled = true" in text
     assert len(text.splitlines()) < 35
     assert value(person, "review.mode") == "batch"
+
+
+def test_k9_init_takes_a_program_of_ones_own(person):
+    person.program(
+        "my-agent.sh", "cat >/dev/null; date >>b.txt; echo '<promise>COMPLETE</promise>'"
+    )
+
+    said = person.allstop("init", "--agent", "my-agent.sh --flag 'two words'")
+
+    assert "  agent  my-agent   (a program of yours)\n" in said
+    assert value(person, "loop.agent") == "my-agent"
+    assert value(person, "agents.my-agent.command") == ["my-agent.sh", "--flag", "two words"]
+    person.allstop("run", "add a line", code=3)
+    assert person.tasks() == {"T1": "review"}
+
+
+def test_init_takes_the_scripted_agent_by_its_name(person):
+    person.allstop("init", "--agent", "scripted")
+
+    assert value(person, "loop.agent") == "scripted"
+    assert value(person, "agents.scripted.driver") == "scripted"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("./bin/Fix It!.py", "fix-it"), ("you", "mine"), ("☃", "mine"), ("/opt/agent", "agent")],
+)
+def test_init_gives_a_program_a_name_that_can_be_said(person, line, name):
+    person.allstop("init", "--agent", f"'{line}'")
+
+    assert value(person, "loop.agent") == name
+
+
+@pytest.mark.parametrize("line", ["my-agent 'half", "''", " "])
+def test_init_refuses_what_is_no_command_line(person, line):
+    assert "hint: " in person.refuses("init", "--agent", line)
+    assert not (person.repository / "allstop.toml").exists()
 
 
 def test_b23_after_init_the_checkouts_file_counts_until_it_is_committed(person):

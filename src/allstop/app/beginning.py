@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Set
+from itertools import chain, count
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -10,6 +15,7 @@ from allstop.adapters.git.repository import checked_out_branch
 from allstop.app.tuning import Change, change, digest_of
 from allstop.core.errors import AllstopError
 from allstop.settings import FILE_NAME, trust
+from allstop.settings.consistency import RESERVED_NAMES
 from allstop.settings.detect import Detected, ProposedAgent, detect
 from allstop.settings.model import Driver
 from allstop.settings.template import render
@@ -24,6 +30,8 @@ SCRIPTED = ProposedAgent(
     reason="does what its script says, without a model or a key",
     script=".allstop/scripted.toml",
 )
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 _SCRIPT = """\
 # What the scripted agent does, whatever its task is. A real agent would decide for itself.
@@ -49,8 +57,11 @@ def first_file(house: House, detected: Detected) -> str:
     return render(detected, checked_out_branch(house.repository))
 
 
-def begin(house: House, first: str = "") -> Detected:
-    """Write allstop.toml, and accept what it asks for; `first` works on tasks that name nobody.
+def begin(house: House, first: str = "", *, own: str = "") -> Detected:
+    """Write allstop.toml, and accept what it asks for.
+
+    `first` works on tasks that name nobody; or `own` does, which may also be the command line of a
+    program that nobody has heard of.
 
     Raises:
         AllstopError: there is one already, or there is no such agent.
@@ -58,9 +69,12 @@ def begin(house: House, first: str = "") -> Detected:
     path = house.repository / FILE_NAME
     if path.exists():
         raise AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
-    detected = _with_first(find(house), first)
+    detected = find(house)
+    if own and own not in {SCRIPTED.name, *(agent.name for agent in detected.agents)}:
+        detected, first = with_program(detected, own)
+    detected = _with_first(detected, first or own)
     text = first_file(house, detected)
-    if first == SCRIPTED.name:
+    if SCRIPTED in detected.agents:
         _write_script(house)
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
@@ -97,6 +111,34 @@ def _with_first(detected: Detected, first: str) -> Detected:
     if first and first not in {agent.name for agent in known if agent.can_edit}:
         raise AllstopError(f"no agent {first!r} was found here", "look again, or take scripted")
     return replace(detected, agents=tuple(sorted(known, key=lambda agent: agent.name != first)))
+
+
+def with_program(detected: Detected, line: str) -> tuple[Detected, str]:
+    """The same with a program of the person's own, and its name.
+
+    Raises:
+        AllstopError: that is no command line.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        said = f"{line!r} is no command line: {error}"
+        raise AllstopError(said, "quote it as a shell would") from error
+    if not words or not words[0]:
+        raise AllstopError("the command line names no program", 'such as "my-agent --flag"')
+    taken = {agent.name for agent in detected.agents}
+    name = _name_for(PurePath(words[0]).name, taken)
+    agent = ProposedAgent(
+        name=name, driver=Driver.COMMAND, reason="a program of yours", command=tuple(words)
+    )
+    return replace(detected, agents=(agent, *detected.agents)), name
+
+
+def _name_for(program: str, taken: Set[str]) -> str:
+    plain = _NOT_IN_NAMES.sub("-", program.rpartition(".")[0] or program).strip("-").lower()
+    name = plain if plain and plain not in RESERVED_NAMES else "mine"
+    names = chain((name,), (f"{name}-{number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _write_script(house: House) -> None:

@@ -8,16 +8,22 @@ from allstop.cli.output import Context, json_option, print_json
 
 
 @click.command()
+@click.option(
+    "--agent",
+    metavar="COMMAND",
+    default="",
+    help="Who works: a program of yours that takes a prompt on its input, or one found here.",
+)
 @json_option
 @click.pass_obj
-def init(context: Context, as_json: bool) -> int:
+def init(context: Context, agent: str, as_json: bool) -> int:
     """Write allstop.toml from what this repository and machine have. It never overwrites."""
     from allstop.app.beginning import begin
     from allstop.settings import FILE_NAME
     from allstop.settings.empty_gate import CODE, warning
 
     with context.house() as house:
-        detected = begin(house)
+        detected = begin(house, own=agent)
         path = house.repository / FILE_NAME
     warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
     if as_json:
@@ -26,12 +32,12 @@ def init(context: Context, as_json: bool) -> int:
     click.echo(f"Wrote {FILE_NAME}.")
     for check in detected.checks:
         click.echo(f"  check  {check.run}   ({check.reason})")
-    for agent in detected.agents:
-        click.echo(f"  agent  {agent.name}   ({agent.reason})")
+    for each in detected.agents:
+        click.echo(f"  agent  {each.name}   ({each.reason})")
     if not detected.agents:
-        click.echo("  No agent found: name a program of yours under [agents] in the file.")
-    for each in warnings:
-        click.echo(f"\n{each['text']}\n")
+        click.echo("  No agent found: describe a program of yours under [agents] in the file.")
+    for warned in warnings:
+        click.echo(f"\n{warned['text']}\n")
     click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
     return 0
 
