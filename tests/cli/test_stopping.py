@@ -79,7 +79,7 @@ def test_k3_the_stop_of_one_run_ends_its_agents_although_its_process_hangs(perso
     slow.send_signal(signal.SIGCONT)
     slow.communicate(timeout=20)
     assert person.runs() == {"board/T1.1": "stopped"}
-    assert "cancelled" in person.allstop("log", "T1")
+    assert "cancelled: cut off by a stop of this run" in person.allstop("log", "T1")
 
 
 def test_k3_the_stop_of_one_run_leaves_the_agents_of_another_alone(person, mark):
@@ -334,7 +334,7 @@ def test_sigterm_ends_it_in_order(person, slow, mark):
     assert slow.wait(10) == 130
     assert alive(f"sleep {mark}") == []
     log = person.allstop("log", "T1")
-    assert "cancelled" in log
+    assert "cancelled: cut off by Allstop" in log
     assert os.path.exists(person.repository / ".allstop" / "STOP")
 
 

@@ -271,27 +271,35 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     """A reply from before the stop is refused after Resume too."""
     state = folded(STARTED, said(Allstop()), said(lift))
 
-    assert runs.must_cut(state, Helm())
+    assert runs.cut_by(state, Helm()) == "a stop of this run"
     assert isinstance(runs.accepted(state, Helm(), TurnDone(text="")), Failed)
 
 
 @pytest.mark.parametrize(
-    ("events", "helm", "cut"),
+    ("events", "helm", "brake"),
     [
-        ([STARTED], Helm(), False),
-        ([STARTED, said(Pause())], Helm(), False),
-        ([STARTED, said(Freeze())], Helm(), False),
-        ([STARTED, said(Allstop())], Helm(), True),
-        ([STARTED, said(Abort())], Helm(), True),
-        ([LATER], Helm(stops=2, hold=Hold.STOPPED), True),
-        ([LATER], Helm(stops=2), True),
-        ([LATER], Helm(stops=1, hold=Hold.PAUSED), False),
-        ([said(Allstop()), said(Resume()), STARTED], Helm(), False),
-        ([said(Allstop())], Helm(stops=2), False),
+        ([STARTED], Helm(), ""),
+        ([STARTED, said(Pause())], Helm(), ""),
+        ([STARTED, said(Freeze())], Helm(), ""),
+        ([STARTED, said(Allstop())], Helm(), "a stop of this run"),
+        ([STARTED, said(Abort())], Helm(), "an abort"),
+        ([LATER], Helm(stops=2, hold=Hold.STOPPED), "Allstop"),
+        ([LATER], Helm(stops=2), "Allstop"),
+        ([LATER], Helm(stops=1, hold=Hold.PAUSED), ""),
+        ([said(Allstop()), said(Resume()), STARTED], Helm(), ""),
+        ([said(Allstop())], Helm(stops=2), ""),
     ],
 )
-def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, cut):
-    assert runs.must_cut(folded(*events), helm) is cut
+def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, brake):
+    assert runs.cut_by(folded(*events), helm) == brake
+
+
+def test_k4_the_record_says_which_brake_cut_a_move_off():
+    by_all = runs.accepted(folded(LATER), Helm(stops=2), Failed(kind=FailureKind.CRASHED))
+    by_itself = runs.accepted(folded(STARTED, said(Abort())), Helm(), TurnDone(text="late"))
+
+    assert by_all == Failed(kind=FailureKind.CANCELLED, message="cut off by Allstop")
+    assert by_itself == Failed(kind=FailureKind.DISCARDED, message="it came after an abort")
 
 
 @pytest.mark.parametrize(

@@ -230,20 +230,26 @@ def is_short(state: RunState[S], now: datetime) -> bool:
 
 def accepted(state: RunState[S], helm: Helm, result: Result) -> Result:
     """What may be written of a result: nothing an agent said or did counts after a stop."""
-    if not must_cut(state, helm):
+    brake = cut_by(state, helm)
+    if not brake:
         return result
     if isinstance(result, Failed):
-        return Failed(kind=FailureKind.CANCELLED, usage=result.usage)
+        message = f"cut off by {brake}"
+        return Failed(kind=FailureKind.CANCELLED, message=message, usage=result.usage)
     usage = result.usage if isinstance(result, TurnDone) else Usage()
-    return Failed(kind=FailureKind.DISCARDED, message="it came after a stop", usage=usage)
+    return Failed(kind=FailureKind.DISCARDED, message=f"it came after {brake}", usage=usage)
 
 
-def must_cut(state: RunState[S], helm: Helm) -> bool:
-    """Whether the open move must end now rather than when it is done."""
+def cut_by(state: RunState[S], helm: Helm) -> str:
+    """What ends the open move now rather than when it is done; "" for nothing."""
     move = state.open_move
-    return move is not None and (
-        helm.stops > move.helm_stops or state.stops > move.stops or state.aborting
-    )
+    if move is None:
+        return ""
+    if helm.stops > move.helm_stops:
+        return "Allstop"
+    if state.stops > move.stops:
+        return "a stop of this run"
+    return "an abort" if state.aborting else ""
 
 
 def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> bool:

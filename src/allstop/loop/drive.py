@@ -354,7 +354,7 @@ class Drive(Generic[S]):
 
     @property
     def _is_cut(self) -> bool:
-        return runs.must_cut(self.state, self._deck.bridge.helm)
+        return runs.cut_by(self.state, self._deck.bridge.helm) != ""
 
     async def note(self, move_id: MoveId, item: Item) -> None:
         """Items are written together: at most one write a second, the last ones with the result."""
