@@ -78,6 +78,18 @@ def test_k9_init_takes_a_program_of_ones_own(person):
     assert person.tasks() == {"T1": "review"}
 
 
+def test_the_doctor_lines_up_what_it_finds_of_agents_with_long_names(person):
+    person.program("an-agent-of-many-words", "true")
+    person.allstop("init", "--agent", "an-agent-of-many-words")
+
+    lines = person.allstop("doctor").splitlines()[:-1]
+
+    start = 2 + len("agent an-agent-of-many-words")
+    found = [line for line in lines if line[0] in "✓✗○"]
+    assert len(found) > 5
+    assert {(line[start], line[start + 1] == " ") for line in found} == {(" ", False)}
+
+
 def test_init_takes_the_scripted_agent_by_its_name(person):
     person.allstop("init", "--agent", "scripted")
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FOR_TASKS = ("repository", "settings", "agents")
 """Without these there can be rooms, but no work."""
 
+WIDTH = 14
+"""Of the names, at least."""
+
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Don't run the verification commands.")
@@ -36,9 +39,10 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
 
     findings = await examine(house)
     missing = any(finding.needed and not finding.ok for finding in findings)
+    width = max(WIDTH, *(len(finding.name) for finding in findings))
     if not as_json:
         for finding in findings:
-            _print(finding)
+            _print(finding, width)
     stopped = any(finding.name == "allstop" for finding in findings)
     checks: list[CheckResult] = []
     if not (quick or missing or stopped) and house.root and house.settings.verification.commands:
@@ -47,7 +51,7 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
         print_json({"ok": not missing, "findings": findings, "checks": checks})
     else:
         for result in checks:
-            _print_check(result)
+            _print_check(result, width)
         click.echo(_verdict(findings, checks, missing=missing))
     return 1 if missing else 0
 
@@ -66,20 +70,21 @@ def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: boo
     return "Ready."
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Finding, width: int) -> None:
     mark = "✓" if finding.ok else "✗" if finding.needed else "○"
-    click.echo(f"{mark} {finding.name:<14} {finding.found}")
+    click.echo(f"{mark} {finding.name:<{width}} {finding.found}")
     if finding.hint and not finding.ok:
         click.echo(f"  → {finding.hint}")
 
 
-def _print_check(result: CheckResult) -> None:
+def _print_check(result: CheckResult, width: int) -> None:
     from allstop.app.checkup import what_is_missing
 
     if result.passed:
-        click.echo(f"✓ check          {result.name} passes in the box ({result.seconds:.1f} s)")
+        took = f"{result.seconds:.1f} s"
+        click.echo(f"✓ {'check':<{width}} {result.name} passes in the box ({took})")
         return
-    click.echo(f"○ check          {result.name} fails in the box: {what_is_missing(result)}")
+    click.echo(f"○ {'check':<{width}} {result.name} fails in the box: {what_is_missing(result)}")
     click.echo(
         "  → if it passes outside, the box lacks something: see [workspace] link, [sandbox] read"
     )
