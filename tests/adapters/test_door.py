@@ -17,8 +17,10 @@ from allstop.adapters.agents.door import Doors, _bound, _socket, _through, way_t
 from allstop.core.approvals import Answer, Leave
 from allstop.core.moves import Item
 from allstop.core.replies import Said, Signal
-from allstop.ports import Box
+from allstop.ports import Box, Isolation
 from allstop.testing.agents import Onlooker, turn
+
+BARE = Isolation(boxed=False, allowed=True, how="")
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -79,6 +81,44 @@ async def test_b7_what_is_said_there_is_of_this_turn(doors):
     assert not noted["result"]["isError"]
     assert desk.signals == (Said(signal=Signal.COMPLETE),)
     assert watch.items == [Item(kind="signal", text="COMPLETE")]
+
+
+async def test_b7_who_has_no_more_to_say_is_still_answered(doors):
+    """B7: as in `echo … | allstop mcp`, also where the last line has no end."""
+    watch = Deliberate()
+    lines = "\n".join([call("progress", percent=1, text="x"), call("ask", 2, question="Which?")])
+
+    with anyio.fail_after(30):
+        async with doors.opened(Desk(watch)) as way:
+            done = await anyio.run_process([way.program(BARE), "mcp"], input=lines.encode())
+
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["id"], each["result"]["isError"]) for each in told] == [(1, False), (2, False)]
+    assert watch.items == [Item(kind="progress", text="1% x")]
+
+
+async def test_b7_more_may_be_asked_at_once_than_anybody_reads(doors):
+    """B7: the relay never waits for the door while the door waits for it."""
+    listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n'
+
+    with anyio.fail_after(60):
+        async with doors.opened(Desk(Onlooker())) as way:
+            done = await anyio.run_process(
+                [way.program(BARE), "mcp"], input=listing.encode() * 9000
+            )
+
+    assert done.stdout.count(b"\n") == 9000
+
+
+async def test_b7_a_door_that_was_shut_is_told_in_words(doors):
+    """B7: rather than by lines of Python."""
+    async with doors.opened(Desk(Onlooker())) as way:
+        program = way.program(BARE)
+    doors._unused[-1].socket.close()
+
+    done = await anyio.run_process([program, "mcp", "signal", "COMPLETE"], check=False)
+
+    assert (done.returncode, done.stderr) == (1, b"there was no answer: Connection refused\n")
 
 
 async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
@@ -218,6 +258,14 @@ async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(doors
 
     assert sorted(there) == ["allstop", "socket"]
     assert none is None
+
+
+class Deliberate(Onlooker):
+    """Thinks before it answers."""
+
+    async def ask(self, ask):
+        await anyio.sleep(0.2)
+        return await super().ask(ask)
 
 
 class Slow(Onlooker):

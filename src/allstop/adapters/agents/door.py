@@ -35,6 +35,7 @@ from allstop.adapters.agents.callers import Caller, next_caller, on_first_knock
 from allstop.adapters.agents.desk import SERVER, Desk, is_open
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import Lines, LineTooLongError
+from allstop.adapters.agents.relay import GOODBYE
 from allstop.core.mcp import PARSE, Call, Message, error, heard
 from allstop.ports import DESK, Isolation, Launch, Turn
 
@@ -193,7 +194,7 @@ class Door:
             self._visitors -= 1
 
     async def _hear(self, visitor: Caller) -> None:
-        """To its end; who has gone wants no answers."""
+        """To its end. Who has gone wants no answers; who has said goodbye is given them first."""
         seats, sending = anyio.Semaphore(MOST_AT_ONCE), anyio.Lock()
 
         async def answer(line: bytes) -> None:
@@ -202,9 +203,17 @@ class Door:
             finally:
                 seats.release()
 
+        async def show_out() -> None:
+            for _ in range(MOST_AT_ONCE):
+                await seats.acquire()
+            group.cancel_scope.cancel()
+
         async with aclosing(_lines(visitor)) as lines, anyio.create_task_group() as group:
             if self._is_for_all or self._admits(await anext(lines, b"")):
                 async for line in lines:
+                    if line == GOODBYE.strip():
+                        group.start_soon(show_out)
+                        continue
                     await seats.acquire()
                     group.start_soon(answer, line)
             group.cancel_scope.cancel()

@@ -16,14 +16,21 @@ USAGE = """in a box there are only these:
   allstop mcp ask QUESTION [OPTION…]     waits, and prints the answer
 """
 
+GOODBYE = b"\n\x04\n"
+"""Nothing more is asked. To close the line would say that nobody waits for answers either."""
+
 
 def main() -> int:
     words = sys.argv[1:]
     if words[:1] != ["mcp"] or (words[1:] and (call := call_of(words[1:])) is None):
         sys.stderr.write(USAGE)
         return 2
-    with entered() as door:
-        return used(door, call) if words[1:] and call else carried(door)
+    try:
+        with entered() as door:
+            return used(door, call) if words[1:] and call else carried(door)
+    except ConnectionError as error:
+        sys.stderr.write(f"there was no answer: {error.strerror}\n")
+        return 1
 
 
 def entered() -> socket.socket:
@@ -37,14 +44,18 @@ def entered() -> socket.socket:
 
 
 def carried(door: socket.socket) -> int:
-    """Until one of both ends."""
+    """Until the door is closed: who has no more to say may still wait for answers."""
+    door.settimeout(0)
+    line, hears, rest = door.fileno(), True, b""
     while True:
-        ready, _, _ = select.select([0, door.fileno()], [], [])
+        reading = [0, line] if hears and not rest else [line]
+        ready, free, _ = select.select(reading, [line] if rest else [], [])
         if 0 in ready:
-            if not (said := os.read(0, 65536)):
-                return 0
-            door.sendall(said)
-        if door.fileno() in ready:
+            said = os.read(0, 65536)
+            hears, rest = bool(said), said or GOODBYE
+        if free:
+            rest = rest[door.send(rest) :]
+        if line in ready:
             if not (told := door.recv(65536)):
                 return 0
             sys.stdout.buffer.write(told)
