@@ -182,6 +182,7 @@ async def test_b7_nothing_of_it_is_left_behind_the_last_turn(doors, tmp_path):
 async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_path):
     """B7: but not the door of another that is alive."""
     (tmp_path / "desks" / "old").mkdir(parents=True)
+    os.utime(tmp_path / "desks" / "old", (0, 0))
 
     others = Doors(tmp_path / "desks")
     async with doors.opened(Desk(Onlooker())) as one, others.opened(Desk(Onlooker())) as other:
@@ -189,6 +190,16 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
 
     others.close()
     assert there == sorted(way.folder.rpartition("/")[2] for way in (one, other))
+
+
+async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(doors, tmp_path):
+    """B7: its folder is there before anybody can answer behind it."""
+    (tmp_path / "desks" / "young").mkdir(parents=True)
+
+    async with doors.opened(Desk(Onlooker())):
+        there = os.listdir(tmp_path / "desks")
+
+    assert "young" in there
 
 
 async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(doors, tmp_path):
@@ -227,6 +238,7 @@ async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(d
     """B7: those who knock there may fill it, since nobody lets them in."""
     (tmp_path / "desks" / "still").mkdir(parents=True)
     door, knocks = _bound(tmp_path / "desks" / "still"), []
+    os.utime(tmp_path / "desks" / "still", (0, 0))
     with suppress(BlockingIOError), _through(tmp_path / "desks" / "still") as at:
         while True:
             knocks.append(_socket())

@@ -46,6 +46,8 @@ LONGEST = 256 * 1024
 MOST_VISITORS = 20
 MOST_AT_ONCE = 20
 """Requests of one visitor; what comes on top is not read."""
+BEING_MADE_S = 60.0
+"""A folder so young with nobody behind its door may be another process's, who is not yet there."""
 PYTHON = os.path.realpath(sys.executable)
 
 
@@ -130,10 +132,10 @@ class Doors:
 
     def _made(self) -> Place:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._sweep()
         place = self._folder / secrets.token_hex(8)
         place.mkdir()
         try:
+            self._sweep(place.stat().st_mtime)
             place.chmod(0o755)  # in a box it may be another user's
             program = place / PROGRAM
             program.write_text(_program())
@@ -145,13 +147,15 @@ class Doors:
             place.rmdir()
             raise
 
-    def _sweep(self) -> None:
+    def _sweep(self, now: float) -> None:
         """Away with what killed processes have left behind."""
         if self._is_swept:
             return
         self._is_swept = True
         for place in self._folder.iterdir():
             with suppress(OSError), _through(place) as at, _socket() as knock:
+                if place.stat().st_mtime > now - BEING_MADE_S:
+                    continue
                 knock.settimeout(0)  # else we would stand in line where nobody lets anybody in
                 try:
                     knock.connect(f"{at}/{SOCKET}")
