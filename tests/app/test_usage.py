@@ -8,7 +8,7 @@ from allstop.adapters.journals.memory import MemoryJournal
 from allstop.app.usage import READ_AT_ONCE, Turns
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import TakeTurn, TurnDone, Usage, on_record
+from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, on_record
 from allstop.core.prompting import prompt
 from allstop.ports import Entry
 from autos import NOON
@@ -78,3 +78,13 @@ async def test_q26_two_who_ask_at_once_read_together():
             group.start_soon(ask)
 
     assert found == [1, 1]
+
+
+async def test_k7_a_turn_that_was_refused_is_none():
+    """K7: there was no money for it, so nothing was asked."""
+    journal = MemoryJournal()
+    started = MoveStarted(at=NOON, id=1, move=MOVE)
+    refused = MoveEnded(at=NOON, id=1, result=Failed(kind=FailureKind.OUT_OF_BUDGET))
+    await journal.append(Entry(RUN, started), Entry(RUN, refused))
+
+    assert await Turns(journal).since(NOON) == []

@@ -999,7 +999,7 @@ export interface components {
         };
         /**
          * UsageReport
-         * @description Turns that began since, whether they ended well or not; the dearest line first.
+         * @description Turns that began since, and what those used that failed; the dearest line first.
          */
         UsageReport: {
             by: components["schemas"]["By"];

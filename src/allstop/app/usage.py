@@ -31,7 +31,7 @@ class UsageLine(Struct, frozen=True, kw_only=True):
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """Turns that began since, whether they ended well or not; the dearest line first."""
+    """Turns that began since, and what those used that failed; the dearest line first."""
 
     by: By
     since: datetime
@@ -80,9 +80,9 @@ async def used_since(
     for turn in await turns.since(since) if turns else ():
         if agent not in ("", turn.agent):
             continue
-        total = total.plus(turn.usage)
+        total = total.plus(turn)
         for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
-            names[name] = names.get(name, Sum()).plus(turn.usage)
+            names[name] = names.get(name, Sum()).plus(turn)
     known = {task.id: task for task in (await board.read(house)).state.board.tasks()}
     merged = [used for name, used in tasks.items() if name in known and known[name].merged]
     titles = {name: task.title for name, task in known.items()} if by is By.TASK else {}

@@ -57,7 +57,8 @@ def today(
 def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> None:
     """Show how many turns, tokens and how much money went into what.
 
-    A task counts with all its attempts; `allstop log RUN` has every turn.
+    A task counts with all its attempts. What a failed turn used counts, too; as in budgets, it
+    counts as no turn. `allstop log RUN` has every one.
     """
     from allstop.app.usage import usage_lines, used_since
 

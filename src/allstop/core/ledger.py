@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.ids import AgentName, RunId, label_of
-from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage
+from allstop.core.moves import Charged, TakeTurn, Usage, is_turn
 
 
 class By(StrEnum):
@@ -24,13 +24,17 @@ class By(StrEnum):
     DAY = "day"
 
 
+UNUSED = Usage()
+
+
 class Turn(NamedTuple):
-    """One that is over, however it ended."""
+    """One that is over. What a failed one used was used; it counts as no turn, as in budgets."""
 
     run: RunId
     agent: AgentName
     began_at: datetime
     usage: Usage
+    counts: bool
 
 
 class Sum(Struct, frozen=True, gc=False, kw_only=True):
@@ -40,9 +44,10 @@ class Sum(Struct, frozen=True, gc=False, kw_only=True):
     output: int = 0
     cost_microusd: int = 0
 
-    def plus(self, usage: Usage) -> Sum:
+    def plus(self, turn: Turn) -> Sum:
+        usage = turn.usage
         return Sum(
-            turns=self.turns + 1,
+            turns=self.turns + turn.counts,
             input=self.input + usage.input,
             cached=self.cached + usage.cached,
             output=self.output + usage.output,
@@ -57,13 +62,14 @@ class Ledger:
         self._open: dict[RunId, tuple[AgentName, datetime]] = {}
 
     def take(self, run: RunId, event: Event) -> Turn | None:
-        """A turn that this event ends, if its beginning was seen."""
+        """A turn that this event ends, if its beginning was seen and there is anything to count."""
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
                 self._open[run] = agent, at
-            case MoveEnded(result=TurnDone(usage=usage) | Failed(usage=usage)):
-                if begun := self._open.pop(run, None):
-                    return Turn(run, *begun, usage)
+            case MoveEnded(result=result) if isinstance(result, Charged):
+                begun, counts = self._open.pop(run, None), is_turn(result)
+                if begun and (counts or result.usage != UNUSED):
+                    return Turn(run, *begun, result.usage, counts)
             case _:
                 pass
         return None
