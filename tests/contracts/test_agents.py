@@ -181,7 +181,7 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
 
     result = await agent.take_turn(turn(place), Onlooker())
 
-    assert result.kind is FailureKind.BAD_REQUEST
+    assert result.kind is FailureKind.UNAVAILABLE
     assert "/no/such/program" in result.message
 
 

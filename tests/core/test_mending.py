@@ -31,6 +31,7 @@ def ended(kind, **known):
         (FailureKind.NETWORK, "retry", "allstop retry T1", "could not be reached"),
         (FailureKind.USAGE_LIMITED, "retry", "allstop retry T1", "retry later"),
         (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "would end like this again"),
+        (FailureKind.UNAVAILABLE, "retry", "allstop agents test claude", "can't be started"),
         (FailureKind.CONTEXT, "split", "allstop retry T1", "split it"),
         (FailureKind.EXITED, "retry", "allstop retry T1", "Its log says"),
         (FailureKind.UNSAFE, "retry", "allstop doctor", "no sandbox"),
@@ -59,6 +60,7 @@ def test_k22_a_blocked_agent_can_not_choose_what_people_are_told_to_do():
 
 def test_b19_an_agent_without_a_name_is_looked_up_first():
     assert mending.command(ended(FailureKind.AUTH)) == "allstop agents"
+    assert mending.command(ended(FailureKind.UNAVAILABLE)) == "allstop doctor"
 
 
 def test_b19_a_failure_tells_what_helps_whatever_its_note_says():

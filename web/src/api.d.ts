@@ -696,7 +696,7 @@ export interface components {
          * @description Why a move did not succeed.
          * @enum {unknown}
          */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unsafe" | "usage_limited";
+        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
         /**
          * RoomEvent
          * @description One event as clients are given it.

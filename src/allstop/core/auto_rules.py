@@ -41,6 +41,7 @@ RECOVERABLE = frozenset(
         FailureKind.USAGE_LIMITED,
         FailureKind.OVERLOADED,
         FailureKind.NETWORK,
+        FailureKind.UNAVAILABLE,
         FailureKind.CRASHED,
         FailureKind.EXITED,
         FailureKind.TIMED_OUT,

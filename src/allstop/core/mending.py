@@ -48,6 +48,8 @@ def command(task: Task) -> str:
     match failure_of(task):
         case FailureKind.AUTH:
             return _login(task.agent)
+        case FailureKind.UNAVAILABLE:
+            return _test(task.agent)
         case FailureKind.UNSAFE:
             return "allstop doctor"
         case FailureKind.BAD_REQUEST:
@@ -69,6 +71,8 @@ def hint_on(kind: FailureKind, agent: str | None = None) -> str:
             return f"Its agent is not let in: `{_login(agent)}`, or set its key; then retry."
         case FailureKind.NETWORK:
             return "Its provider could not be reached: retry once it can."
+        case FailureKind.UNAVAILABLE:
+            return f"Its agent can't be started: `{_test(agent)}` says why; then retry, or name another."
         case FailureKind.RATE_LIMITED | FailureKind.USAGE_LIMITED | FailureKind.OVERLOADED:
             return "Its provider takes no more for now: retry later, or name another agent."
         case FailureKind.BAD_REQUEST:
@@ -81,6 +85,10 @@ def hint_on(kind: FailureKind, agent: str | None = None) -> str:
             return "There is no sandbox here: `allstop doctor` says what is missing."
         case _:
             return ""
+
+
+def _test(agent: str | None) -> str:
+    return f"allstop agents test {agent}" if agent else "allstop doctor"
 
 
 def _login(agent: str | None) -> str:

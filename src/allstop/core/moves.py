@@ -37,6 +37,7 @@ class FailureKind(StrEnum):
     CONTEXT = "context"  # the conversation no longer fits the model
     NETWORK = "network"
     BAD_REQUEST = "bad_request"
+    UNAVAILABLE = "unavailable"  # the agent can't be started
     EXITED = "exited"  # the program ended with another code than 0
     TIMED_OUT = "timed_out"
     STALLED = "stalled"  # no sign of life for too long

@@ -50,6 +50,7 @@ AGAIN = frozenset(
     {
         FailureKind.NETWORK,
         FailureKind.OVERLOADED,
+        FailureKind.UNAVAILABLE,
         FailureKind.CRASHED,
         FailureKind.EXITED,
         FailureKind.STALLED,

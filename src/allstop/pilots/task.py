@@ -49,7 +49,14 @@ from allstop.core.roster import Roster
 from allstop.core.run import Brief
 from allstop.core.specs import TaskSpec, Terms
 
-AGAIN = frozenset({FailureKind.NETWORK, FailureKind.CRASHED, FailureKind.STALLED})
+AGAIN = frozenset(
+    {
+        FailureKind.NETWORK,
+        FailureKind.UNAVAILABLE,
+        FailureKind.CRASHED,
+        FailureKind.STALLED,
+    }
+)
 """Worth another try after a while."""
 
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})

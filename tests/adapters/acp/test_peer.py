@@ -314,7 +314,7 @@ async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
     """K10: nothing is thrown at the loop."""
     result = await bench.turn(bench.at("/no/such/agent"))
 
-    assert result.kind is FailureKind.BAD_REQUEST
+    assert result.kind is FailureKind.UNAVAILABLE
     assert "/no/such/agent" in result.message
 
 

@@ -209,5 +209,5 @@ async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
     """K10: nothing is thrown at the loop."""
     result = await bench.turn(bench.agent_at("/no/such/claude"))
 
-    assert result.kind is FailureKind.BAD_REQUEST
+    assert result.kind is FailureKind.UNAVAILABLE
     assert "/no/such/claude" in result.message

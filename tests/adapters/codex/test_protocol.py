@@ -117,5 +117,5 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(stage, place):
 
     result = await agent.take_turn(turn(place), Onlooker())
 
-    assert result.kind is FailureKind.BAD_REQUEST
+    assert result.kind is FailureKind.UNAVAILABLE
     assert "/no/such/codex" in result.message

@@ -16,6 +16,7 @@ from allstop.adapters.agents.door import Doors, way_to
 from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.limits import limit_in
 from allstop.adapters.agents.progress import SpokenTail
+from allstop.adapters.agents.unstarted import unstarted
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import (
     Abilities,
@@ -81,10 +82,8 @@ class CommandAgent:
             async with way_to(desk, self._doors, turn) as way:
                 launch = way.shown(launch) if way else launch
                 code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
-        except UnsafeError as error:
-            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
-        except LaunchError as error:
-            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        except (LaunchError, UnsafeError) as error:
+            return unstarted(error)
         if code == 0:
             return TurnDone(text=out.text(), signals=desk.signals)
         return self._failed(code, err.text().strip(), out.text().strip())

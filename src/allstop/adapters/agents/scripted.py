@@ -27,9 +27,20 @@ from allstop.adapters.agents.script import (
     Use,
     Write,
 )
+from allstop.adapters.agents.unstarted import unstarted
 from allstop.core.approvals import Ask, Option, Question
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
-from allstop.ports import Abilities, Clock, Launch, Launcher, Live, Turn, UnsafeError, Watch
+from allstop.ports import (
+    Abilities,
+    Clock,
+    Launch,
+    Launcher,
+    LaunchError,
+    Live,
+    Turn,
+    UnsafeError,
+    Watch,
+)
 from allstop.programs import Tail, run_to_end
 
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
@@ -151,8 +162,8 @@ class _Performance:
         tail = Tail()
         try:
             code = await run_to_end(self._launcher, launch, stdin.encode(), tail, self._watch.live)
-        except UnsafeError as error:
-            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
+        except (LaunchError, UnsafeError) as error:
+            return unstarted(error)
         if code != 0:
             message = f"{' '.join(launch.argv[2:])}: exit code {code}\n{tail.text()}"
             return Failed(kind=FailureKind.EXITED, message=message, usage=self.usage)

@@ -18,6 +18,7 @@ from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.door import Doors, Way, way_to
 from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
+from allstop.adapters.agents.unstarted import unstarted
 from allstop.core.mcp import Message
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
@@ -51,10 +52,8 @@ class AcpAgent:
         try:
             async with way_to(desk, self._doors, turn, (token_hex(), token_hex())) as way:
                 result = await self._in_box(turn, watch, desk, way)
-        except UnsafeError as error:
-            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
-        except LaunchError as error:
-            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        except (LaunchError, UnsafeError) as error:
+            return unstarted(error)
         return replace(result, signals=desk.signals) if isinstance(result, TurnDone) else result
 
     async def close(self) -> None:

@@ -15,7 +15,8 @@ from allstop.adapters.agents.claude_code.plans import Plan
 from allstop.adapters.agents.claude_code.starting import Leave, Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.telling import Telling
 from allstop.adapters.agents.faults import without_key
-from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.adapters.agents.unstarted import unstarted
+from allstop.core.moves import Failed, TurnDone
 from allstop.ports import (
     Abilities,
     Box,
@@ -78,10 +79,8 @@ class ClaudeCodeAgent:
             if is_lost:  # it died before anything was said in it, or somebody has removed it
                 await watch.saw(items.notice("its conversation was not there: it begins again"))
                 end, _ = await self._once(turn, Opening(thread=opening.thread), watch)
-        except UnsafeError as error:
-            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
-        except LaunchError as error:
-            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        except (LaunchError, UnsafeError) as error:
+            return unstarted(error)
         return self._settled(end)
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from allstop.adapters.agents.faults import without_key
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.adapters.agents.prices import Tariff
 from allstop.adapters.agents.spending import capped
+from allstop.adapters.agents.unstarted import unstarted
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import (
     Abilities,
@@ -72,10 +73,8 @@ class CodexAgent:
         try:
             async with self._server(turn) as server, server.pumped() as group:
                 return await self._talk(server, turn, watch, group)
-        except UnsafeError as error:
-            return Failed(kind=FailureKind.UNSAFE, message=f"{error.message}: {error.hint}")
-        except LaunchError as error:
-            return Failed(kind=FailureKind.BAD_REQUEST, message=f"{error.message}: {error.hint}")
+        except (LaunchError, UnsafeError) as error:
+            return unstarted(error)
 
     async def close(self) -> None:
         await self._shared.close()
