@@ -230,6 +230,19 @@ def test_moves_in_words(move, words):
     ("result", "words"),
     [
         (TurnDone(text=""), "(no words)"),
+        (TurnDone(text="Not COMPLETE"), "Not COMPLETE"),
+        (
+            TurnDone(text="a\nCOMPLETE\n"),
+            "COMPLETE (no signal: that is <promise>COMPLETE</promise>)",
+        ),
+        (
+            TurnDone(text="<promise>done</promise>"),
+            "<promise>done</promise> (no signal: that is <promise>COMPLETE</promise>)",
+        ),
+        (
+            TurnDone(text="BLOCKED: no key"),
+            "BLOCKED: no key (no signal: that is <promise>BLOCKED: …</promise>)",
+        ),
         (
             TurnDone(
                 text="did\nit",

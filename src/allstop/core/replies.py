@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from allstop.core.plain import last_line
+
 
 class Signal(StrEnum):
     NONE = "none"
@@ -24,6 +26,7 @@ _PROMISE = re.compile(
     r"<promise>\s*(?:(COMPLETE)|(BLOCKED|PENDING|PROGRESS)\s*:\s*"
     r"((?!</?promise>)\S(?:(?!</?promise>).)*?))\s*</promise>"  # one tag a line, and whole
 )
+_MEANT = re.compile(r"COMPLETE[.!]?|(BLOCKED|PENDING|PROGRESS)\s*:.*|<promise>.*</promise>")
 NOTHING_SAID = Said(signal=Signal.NONE)
 
 
@@ -37,6 +40,15 @@ def read_signal(message: str) -> Said:
     if complete:
         return Said(signal=Signal.COMPLETE)
     return Said(signal=Signal(kind.lower()), text=text)
+
+
+def last_words(message: str) -> str:
+    """Of a message without a signal, with why it has none where somebody meant one."""
+    words = last_line(message)
+    if (meant := _MEANT.fullmatch(_last_line(message))) is None:
+        return words
+    signal = f"{meant[1]}: …" if meant[1] else "COMPLETE"
+    return f"{words} (no signal: that is <promise>{signal}</promise>)"
 
 
 def agreed(message: str, signals: Sequence[Said]) -> Said:

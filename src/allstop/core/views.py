@@ -74,7 +74,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import counted, last_line, one_line
 from allstop.core.remarks import in_words
-from allstop.core.replies import Said, Signal, read_signal
+from allstop.core.replies import Said, Signal, last_words, read_signal
 from allstop.core.run import Pilot, RunState
 
 
@@ -272,7 +272,7 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
 def _words(text: str, said: Said) -> str:
     """The last line of what was said, after the signal if there was one."""
     if said.signal is Signal.NONE:
-        return last_line(text) or "(no words)"
+        return last_words(text) or "(no words)"
     is_written = read_signal(text).signal is not Signal.NONE
     before = last_line(text.rstrip().rpartition("\n")[0] if is_written else text)
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
