@@ -1,5 +1,6 @@
 """K3: whoever can create a file can stop everything."""
 
+import os
 import subprocess
 
 import anyio
@@ -69,6 +70,17 @@ async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal
         with anyio.fail_after(20):
             while await world.outcome("t") != [Outcome.DONE]:
                 await anyio.sleep(0.01)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("nowhere", path)])
+async def test_k3_whatever_has_its_name_stops_and_is_lifted(journal, make):
+    """K3: a folder, a pipe that nobody writes to, a link to nothing."""
+    make(journal.folder / "STOP")
+
+    is_up, why = journal.sentinel.is_up(), journal.sentinel.why()
+    journal.sentinel.lower()
+
+    assert (is_up, why, journal.sentinel.is_up()) == (True, "STOP file", False)
 
 
 async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):

@@ -103,6 +103,7 @@ def _outside(error: OSError) -> str:
         errno.EPERM: "it has to be readable and writable for you",
         errno.ENOTDIR: "something is in the way of a folder",
         errno.EEXIST: "something is in the way of a folder",
+        errno.ENOTEMPTY: "empty it, or remove it",
         errno.EROFS: "it has to be on a disk that can be written",
         errno.ENOSPC: "make room",
         errno.EDQUOT: "make room",

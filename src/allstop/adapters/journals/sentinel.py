@@ -32,12 +32,14 @@ class Sentinel:
 
     def why(self) -> str:
         """Who put it there, if they said so."""
-        try:
-            with self._path.open(encoding="utf-8", errors="replace") as file:
-                line = file.readline(200)
-        except OSError:
-            line = ""
-        return one_line(line, 100) or NOBODY
+        line = b""
+        with suppress(OSError):
+            file = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would be waited for
+            try:
+                line = os.read(file, 200).partition(b"\n")[0]
+            finally:
+                os.close(file)
+        return one_line(line.decode(errors="replace"), 100) or NOBODY
 
     def since(self) -> datetime | None:
         try:
@@ -62,7 +64,10 @@ class Sentinel:
 
     def lower(self) -> None:
         with suppress(FileNotFoundError):
-            self._path.unlink()
+            if self._path.is_dir() and not self._path.is_symlink():
+                self._path.rmdir()
+            else:
+                self._path.unlink()
 
     async def raised(self) -> None:
         """Waits until the file is there."""
