@@ -312,6 +312,15 @@ def test_stop_with_nothing_running_is_no_error(person):
     assert "Nothing was held" in person.allstop("resume")
 
 
+def test_k1_another_brake_does_not_claim_to_replace_an_allstop(person):
+    """K1: after one only resume counts, and the words say so."""
+    person.allstop("stop")
+
+    said = {person.allstop(brake) for brake in ("pause", "freeze", "thaw")}
+
+    assert said == {"Everything: stopped, which counts for more; `allstop resume` lifts it.\n"}
+
+
 def test_k2_nothing_is_tried_either_while_a_stop_holds(person):
     """K2: a trial is a turn, and the doctor's checks are checks."""
     person.agent("echo ready", settings='[verification]\ncommands = ["touch /tmp/x"]\n')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.looking import helm_of, record_of
 from allstop.core import run as runs
 from allstop.core.approvals import Ask, answered
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 class Spoken(NamedTuple):
     driven: bool
     unheard: str = ""  # what becomes of it where nobody drives the run
+    stopped: bool = False  # by an Allstop: no other brake counts until it is lifted
 
 
 async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
@@ -64,7 +66,7 @@ async def refuse_if_stopped(house: House) -> None:
 
 async def is_stopped(house: House) -> bool:
     stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
-    return stopped or (house.folder / "STOP").exists()
+    return stopped or Sentinel(house.folder / "STOP").is_up()
 
 
 def leave_for(ask: Ask, *, session: bool = False) -> Permit:
@@ -134,11 +136,13 @@ async def speak(house: House, run: str | None, command: Command, by: str = "user
     if run is None:
         commanded = Commanded(at=house.clock.now(), command=command, by=by)
         await house.journal.append(Entry(HELM, commanded))
-        return Spoken(driven=bool(house.journal.holders()))
+        stopped = (await helm_of(house)).hold is Hold.STOPPED
+        return Spoken(driven=bool(house.journal.holders()), stopped=stopped)
     name, state = await _open(house, run)
     await say(house.journal, house.clock, name, command, by)
     driven = root_of(name) in house.journal.holders()
-    return Spoken(driven=driven, unheard="" if driven else _unheard(run, name, state))
+    unheard = "" if driven else _unheard(run, name, state)
+    return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
 
 
 def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:

@@ -315,6 +315,8 @@ def _say(
     if as_json:
         print_json({"run": run_id, "command": command, "driven": spoken.driven})
         return
+    if idle and spoken.stopped:
+        idle = done = f"stopped, which counts for more; `{_resume(run_id)}` lifts it"
     click.echo(f"{run_id or 'Everything'}: {idle if idle and not spoken.driven else done}.")
     if spoken.unheard and not idle:
         click.echo(spoken.unheard)
