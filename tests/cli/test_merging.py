@@ -41,6 +41,19 @@ def test_b17_a_branch_that_is_not_checked_out_moves_alone(person):
     assert (head_of(person), person.git("status", "--short")) == (before, "M a.txt")
 
 
+def test_b17_work_is_merged_where_it_began_and_not_where_the_person_went(person):
+    person.agent(WORKS, settings=MERGE_AT_ONCE.replace("skip", "per-task"))
+    person.commit()
+    person.allstop("run", "add", code=3)
+    person.git("switch", "-q", "-c", "mine")
+    before = head_of(person)
+
+    person.allstop("approve", "T1")
+
+    assert person.git("show", "main:a.txt") == "hello\nmore"
+    assert head_of(person) == head_of(person, "mine") == before
+
+
 @pytest.mark.parametrize("name", ["a.txt", "other.txt"])
 def test_b17_a_dirty_checkout_is_waited_for_and_never_touched(person, name):
     """B17: it says so, exit code 3; once it is committed, `run` merges."""

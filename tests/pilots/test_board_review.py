@@ -8,6 +8,7 @@ import pytest
 from allstop.core.commands import (
     Approve,
     Assign,
+    Equip,
     Redo,
     Reject,
     Retry,
@@ -16,7 +17,7 @@ from allstop.core.commands import (
 )
 from allstop.core.inbox import what_helps
 from allstop.core.moves import Outcome
-from allstop.core.specs import MergeSpec, ReviewMode
+from allstop.core.specs import BoardSpec, MergeSpec, ReviewMode
 from allstop.core.tasks import NewTask, Status
 from flight import BoardFlight
 from histories import NOW
@@ -224,6 +225,29 @@ def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():
     assert (board.task("a").status, board.task("a").note) == (Status.MERGING, "")
     board.ends("a.merge1", commit="m")
     assert board.status("a") == ["done"]
+
+
+def test_b17_work_goes_back_to_the_branch_that_it_began_from():
+    """Elsewhere it would arrive with all that the other branch lacks of the first."""
+    board = BoardFlight(slots=1)
+    board.add("a", "b")
+    other = Equip(spec=BoardSpec(target="other", agents=("cli",), review=ReviewMode.SKIP, slots=1))
+    board.tell(other)
+
+    assert board.ends("a.1") == ["a.merge1", "b.1"]
+    assert merge_spec(board, "a.merge1").target == "main"
+    assert board.spec_of("b.1")["target"] == "other"
+    board.ends("a.merge1", Outcome.CONFLICT)
+    board.ends("b.1", Outcome.BLOCKED)
+    again = board.spec_of("a.2")
+    assert (again["target"], again["onto"]) == ("main", "refs/heads/main")
+    board.ends("a.2")
+    board.ends("a.merge2", commit="m1")
+    board.tell(RollBack(task="a"))
+    assert merge_spec(board, "a.merge3").target == "main"
+    board.ends("a.merge3")
+    board.tell(Retry(task="a"))
+    assert board.spec_of("a.3")["target"] == "other", "nothing is left of it: it begins anew"
 
 
 # --- rolling back ---

@@ -39,6 +39,7 @@ from allstop.ports import Launcher
 
 if TYPE_CHECKING:
     from allstop.app.house import House
+    from allstop.core.tasks import Task
 
 
 class Workshop:
@@ -154,12 +155,13 @@ async def workspaces(
     )
 
 
-def commits_behind(house: House, task: str) -> int:
-    """How far the target branch has moved since the workspace of a task was made."""
-    if not (house.folder / "workspaces" / folder_name(task)).is_dir():
+def commits_behind(house: House, task: Task) -> int:
+    """How far the branch has moved that a task began from since its workspace was made."""
+    if not (house.folder / "workspaces" / folder_name(task.id)).is_dir():
         return 0
     try:
-        return commits_since(house.repository, base_ref(task), target(house))
+        branch = task.target or target(house)
+        return commits_since(house.repository, base_ref(task.id), branch)
     except AllstopError:  # there is no such branch now
         return 0
 

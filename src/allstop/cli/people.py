@@ -140,7 +140,7 @@ async def _behind(house: House, task_id: str) -> int:
     from allstop.app.work import commits_behind
 
     task = await board.find(house, task_id)
-    return 0 if task.held else commits_behind(house, task_id)
+    return 0 if task.held else commits_behind(house, task)
 
 
 @click.command()

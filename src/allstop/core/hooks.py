@@ -170,7 +170,7 @@ def _facts(
         task=child.task,
         title=task.title if task else "",
         status=task.status.value if task else "",
-        target=ground.target,
+        target=(task.target if task else "") or ground.target,
         branch=child.branch,
         run=run,
         attempt=_attempt(task, run, child),

@@ -327,7 +327,8 @@ def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:
 
 def rolled_back(board: Board, task: Task, at: datetime) -> Board:
     """Pending, but only a person starts it again."""
-    return _again(board, task, at, assigned=False, held=True, news="", onto="", merged="")
+    begins_anew = {"news": "", "onto": "", "merged": "", "target": ""}
+    return _again(board, task, at, assigned=False, held=True, **begins_anew)
 
 
 def _set(board: Board, task: Task, status: Status, at: datetime, note: str = "") -> Board:

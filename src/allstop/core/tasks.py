@@ -105,6 +105,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     assigned: bool = False  # a person wants it done, whatever the mode
     held: bool = False  # a person ended it: only a person starts it again
     news: str = ""  # what the next attempt's first prompt says besides the goal
+    target: str = ""  # the branch that its work began from
     onto: str = ""  # a commit of the target that its work must be fitted to
     verified: str = ""  # the tree that passed the gate
     verified_by: str = ""  # the mark of that gate

@@ -183,7 +183,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         task=task.id,
         goal=f"{task.title}\n\n{task.body}".strip(),
         agents=agents,
-        target=spec.target,
+        target=_target(spec, task),
         branch="" if spec.merge else branch_of(task.id),
         checks=spec.gate.checks,
         keep_going=spec.gate.keep_going,
@@ -210,6 +210,13 @@ def _start(spec: BoardSpec, task: Task) -> Move:
     return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=limits)
 
 
+def _target(spec: BoardSpec, task: Task) -> str:
+    """Work goes back to where it began, whatever is the board's target by now: on another branch
+    it would arrive with all that this one lacks of the first.
+    """
+    return task.target or spec.target
+
+
 def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:
     """As it will be read again from the journal."""
     plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
@@ -224,7 +231,7 @@ def _merge(state: BoardState) -> Move:
     verb = "Roll back" if task.merged else "Merge"
     made = MergeSpec(
         task=task_id,
-        target=state.spec.target,
+        target=_target(state.spec, task),
         message=f"{verb} {task_id}: {one_line(task.title, 200)}",
         gate=state.spec.gate,
         verified=task.verified,
@@ -251,6 +258,7 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
         status=Status.ACTIVE,
         open=spawn.ref,
         attempts=(*task.attempts, attempt),
+        target=str(spawn.spec.get("target") or ""),
         assigned=False,
         pin=0,
         note="",
@@ -341,7 +349,10 @@ def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSt
 def _to_fit(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
     """Whoever takes it up next is shown the conflict: at once the agent, or later, for a person."""
     task = replace(
-        task, onto=f"refs/heads/{spec.target}", news=closed.facts.get("news", ""), verified=""
+        task,
+        onto=f"refs/heads/{_target(spec, task)}",
+        news=closed.facts.get("news", ""),
+        verified="",
     )
     if task.conflicts >= spec.conflicts:
         return task
