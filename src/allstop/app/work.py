@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
+from allstop.adapters.git.disowning import disown, left_behind
 from allstop.adapters.git.ground import make_ground
 from allstop.adapters.git.making import unknown
-from allstop.adapters.git.names import base_ref, folder_name
+from allstop.adapters.git.names import folder_name, own_refs
 from allstop.adapters.git.repository import (
     Repository,
     checked_out_branch,
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.core.tasks import Task
 
+WITH_WORKSPACES = frozenset({"task", "auto"})
+"""The kinds of runs that work in one."""
+
 
 class Workshop:
     """An engine at work in this process, and the agents that were called to it."""
@@ -66,7 +70,7 @@ async def workshop(
     crew = Crew(house, launcher)
     repository = Repository(house.root) if house.root is not None else None
     file = TargetFile(house, repository, note) if repository else None
-    trees = await workspaces(house, launcher, repository, file) if repository else None
+    trees = await workspaces(house, launcher, repository, file, note) if repository else None
     hands = Hands(
         crew,
         checks=BoxedChecks(launcher, trusted=house.is_trusted),
@@ -136,11 +140,14 @@ async def workspaces(
     launcher: Launcher,
     repository: Repository | None = None,
     file: TargetFile | None = None,
+    note: Callable[[str], None] = lambda line: None,
 ) -> GitWorkspaces:
     """With a file of the target branch, as that says when each is made."""
     settings = house.settings
     repository = repository or Repository(house.repository)
     folder = house.folder / "workspaces"
+    if not folder.is_dir():
+        await _begin_anew(house, repository, note)
     make_ground(folder)
     return GitWorkspaces(
         repository,
@@ -155,13 +162,24 @@ async def workspaces(
     )
 
 
+async def _begin_anew(house: House, repository: Repository, note: Callable[[str], None]) -> None:
+    """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
+    the record is, in which another process may just be writing the first of its own.
+    """
+    refs = await left_behind(repository)
+    if not refs or any(head.kind in WITH_WORKSPACES for head in await house.records.heads()):
+        return
+    if backups := await disown(repository, refs):
+        note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
+
+
 def commits_behind(house: House, task: Task) -> int:
     """How far the branch has moved that a task began from since its workspace was made."""
     if not (house.folder / "workspaces" / folder_name(task.id)).is_dir():
         return 0
     try:
         branch = task.target or target(house)
-        return commits_since(house.repository, base_ref(task.id), branch)
+        return commits_since(house.repository, own_refs(house.repository).base(task.id), branch)
     except AllstopError:  # there is no such branch now
         return 0
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.git.desk import git
-from allstop.adapters.git.names import branch_ref, folder_name, tip_ref
+from allstop.adapters.git.names import OwnRefs, branch_ref, folder_name
 from allstop.adapters.git.repository import checked_out_branch
 from allstop.core.moves import Failed
 
@@ -77,10 +77,13 @@ def test_no_two_workspaces_share_a_folder(names):
 @pytest.mark.parametrize(
     "name", [*ODD, "", ".", "..", "%", "%2E", "a/b", "~^:?*[\\", "x.", "a.lock", "@"]
 )
-def test_every_ref_is_one_that_git_takes(name):
-    done = subprocess.run(["git", "check-ref-format", tip_ref(name)], check=False)
+@pytest.mark.parametrize("own", [OwnRefs(), OwnRefs("@linked")])
+def test_every_ref_is_one_that_git_takes(own, name):
+    done = subprocess.run(["git", "check-ref-format", own.tip(name)], check=False)
 
     assert done.returncode == 0
+    assert own.folder_of(own.tip(name)) == folder_name(name)
+    assert OwnRefs("@another").folder_of(own.tip(name)) is None
 
 
 @given(st.text(alphabet="ab/.-@{}~^: *?[\\\x01\n", max_size=8))

@@ -7,25 +7,21 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import unquote
 
 import anyio
 from msgspec import Struct
 
 from allstop.adapters.git.boxes import TROUBLE, Boxes
 from allstop.adapters.git.names import (
-    backup_ref,
-    base_ref,
+    KEPT_REFS,
     branch_ref,
     folder_name,
-    given_ref,
     is_commit_name,
-    merge_ref,
+    name_of,
     revert_ref,
-    tip_ref,
 )
 from allstop.adapters.git.repository import Repository
-from allstop.adapters.git.salvage import heads_of, salvage
+from allstop.adapters.git.salvage import heads_of, next_backup, salvage
 from allstop.adapters.git.scripts import LOOK
 from allstop.adapters.git.trees import Tree
 from allstop.adapters.git.workspaces import GitWorkspaces
@@ -33,14 +29,6 @@ from allstop.core.errors import AllstopError
 from allstop.ports import Launcher
 
 LOOK_WITHIN_S = 60.0
-KEPT_REFS = (
-    "refs/allstop/base/",
-    "refs/allstop/tip/",
-    "refs/allstop/merge/",
-    "refs/allstop/given/",
-)
-
-
 REVERTS = "refs/allstop/revert/"
 
 
@@ -113,6 +101,7 @@ class Cleaning:
         self, repository: Repository, folder: Path, *, launcher: Launcher, workspaces: GitWorkspaces
     ) -> None:
         self._repository = repository
+        self._own = repository.own
         self._folder = folder
         self._boxes = Boxes(launcher)
         self._workspaces = workspaces
@@ -124,8 +113,9 @@ class Cleaning:
             GitError: the repository can't be read.
         """
         refs = await self._repository.refs(*KEPT_REFS)
-        folders = {ref.split("/", 3)[3] for ref in refs} | _folders(self._folder)
-        return tuple([await self._look(folder, label) for folder in sorted(folders)])
+        named = {self._own.folder_of(ref) for ref in refs} - {None}
+        folders = sorted(filter(None, named | _folders(self._folder)))
+        return tuple([await self._look(folder, label) for folder in folders])
 
     async def remove(
         self, workspace: str, label: str, *, force: bool = False, branch: str = ""
@@ -187,7 +177,7 @@ class Cleaning:
         Raises:
             AllstopError: a person works on the branch that its work was brought to.
         """
-        ref, tip = branch_ref(branch), await self._repository.commit(tip_ref(workspace))
+        ref, tip = branch_ref(branch), await self._repository.commit(self._own.tip(workspace))
         there = await self._repository.branch(branch)
         if ref is None or tip is None or there is None:
             return
@@ -205,7 +195,7 @@ class Cleaning:
     async def _look(self, folder: str, label: str) -> Leftover:
         tree = Tree(self._folder / folder)
         meta = tree.meta()
-        name = meta.name if meta and meta.name else _name_of(folder)
+        name = meta.name if meta and meta.name else name_of(folder)
         if not tree.folder.is_dir():
             unmerged = await self._are_unmerged(await self._came_home(name), name, "")
             return Leftover(name=name, state=State.GONE, unmerged=unmerged)
@@ -259,14 +249,14 @@ class Cleaning:
     ) -> set[str]:
         """What these have in their history, without what the target or the base has."""
         branch = await self._repository.branch(target) if target else None
-        lines = filter(None, [branch, await self._repository.commit(base_ref(workspace))])
+        lines = filter(None, [branch, await self._repository.commit(self._own.base(workspace))])
         wanted = "".join(f"{word}\n" for word in (*commits, *(f"^{line}" for line in lines)))
         found = await self._repository.output("rev-list", *how, "--stdin", stdin=wanted.encode())
         return set(found.decode().split())
 
     async def _came_home(self, workspace: str) -> list[str]:
         """The work as it came last, and what a person has made of it."""
-        found = await self._repository.refs(tip_ref(workspace), given_ref(workspace))
+        found = await self._repository.refs(self._own.tip(workspace), self._own.given(workspace))
         return list(found.values())
 
     # --- removing ---
@@ -286,7 +276,7 @@ class Cleaning:
         unmerged = await self._unmerged(known, workspace, target) if known else set()
         lost = [commit for commit in known if commit in unmerged]
         for commit in await heads_of(self._repository, lost):
-            backups.append(await self._next_backup(workspace, commit))
+            backups.append(await next_backup(self._repository, workspace, commit))
             await self._repository.set_refs(f"update {backups[-1]} {commit}")
         await self._repository.set_refs(*_deletions(refs), *await self._set_back(workspace, branch))
         return " and ".join(dict.fromkeys(backups))
@@ -294,25 +284,19 @@ class Cleaning:
     async def _set_back(self, workspace: str, branch: str) -> list[str]:
         """What was kept is no longer on the branch; one with other commits is a person's."""
         there = await self._repository.branch(branch)
-        base = await self._repository.commit(base_ref(workspace))
-        tip = await self._repository.commit(tip_ref(workspace))
+        base = await self._repository.commit(self._own.base(workspace))
+        tip = await self._repository.commit(self._own.tip(workspace))
         if there is None or base is None or tip is None or there == base:
             return []
         is_ours = await self._repository.is_ancestor(there, tip)
         return [f"update refs/heads/{branch} {base} {there}"] if is_ours else []
 
-    async def _next_backup(self, workspace: str, commit: str) -> str:
-        """The one that keeps this commit already, or a new one."""
-        kept = await self._repository.refs(f"refs/allstop/backup/{folder_name(workspace)}/")
-        same = [ref for ref, backed_up in kept.items() if backed_up == commit]
-        taken = [int(ref.rpartition("/")[2]) for ref in kept if ref.rpartition("/")[2].isdigit()]
-        return same[0] if same else backup_ref(workspace, max(taken, default=0) + 1)
-
     async def _refs_of(self, workspace: str, target: str = "") -> dict[str, str]:
         """All that is kept for it, and every revert that its target has: nobody needs those."""
-        own = (base_ref, tip_ref, merge_ref, given_ref)
-        refs = await self._repository.refs(*(ref(workspace) for ref in own))
-        merge = refs.get(merge_ref(workspace))
+        own = self._own
+        kinds = (own.base, own.tip, own.merge, own.given)
+        refs = await self._repository.refs(*(ref(workspace) for ref in kinds))
+        merge = refs.get(own.merge(workspace))
         reverts = await self._repository.refs(revert_ref(merge)) if merge else {}
         line = branch_ref(target) if await self._repository.branch(target) else None
         landed = await self._repository.refs(f"--merged={line}", REVERTS) if line else {}
@@ -321,11 +305,6 @@ class Cleaning:
 
 def _deletions(refs: dict[str, str]) -> list[str]:
     return [f"delete {ref} {commit}" for ref, commit in refs.items()]
-
-
-def _name_of(folder: str) -> str:
-    name = unquote(folder, errors="surrogatepass")
-    return name if folder_name(name) == folder else folder
 
 
 def _folders(folder: Path) -> set[str]:

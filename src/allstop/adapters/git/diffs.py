@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from allstop.adapters.git.names import base_ref, is_commit_name, tip_ref
+from allstop.adapters.git.names import is_commit_name
 from allstop.adapters.git.repository import Repository
 
 LONGEST_PATCH = 400_000
@@ -33,7 +33,7 @@ async def commits_of(repository: Repository, workspace: str) -> tuple[str, str] 
     """Where a workspace's work began and how far it is; None if nothing has come home."""
     found = [
         (await repository.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out
-        for ref in (base_ref(workspace), tip_ref(workspace))
+        for ref in (repository.own.base(workspace), repository.own.tip(workspace))
     ]
     base, tip = (name.decode("ascii", "replace").strip() for name in found)
     return (base, tip) if base and tip else None

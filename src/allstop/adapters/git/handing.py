@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from allstop.adapters.git.names import base_ref, folder_name, given_ref, tip_ref
+from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import GitError, Repository
 
 _PLAIN = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
@@ -46,16 +46,17 @@ async def take_back(repository: Repository, workspace: str, at: Path) -> str:
         raise GitError(f"{at} is no clone", "name its folder with --at")
     if await Repository(at).git(*_PLAIN, "status", "--porcelain"):
         raise GitError(f"not everything in {at} is committed", "commit it, or remove it")
-    into = f"+HEAD:{given_ref(workspace)}"
+    ref = repository.own.given(workspace)
+    into = f"+HEAD:{ref}"
     fetch = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
     await repository.git(*_PLAIN, *fetch, os.fspath(at), into)
-    commit = await repository.commit(given_ref(workspace))
+    commit = await repository.commit(ref)
     assert commit is not None, "it was just written"
     return commit
 
 
 async def _latest(repository: Repository, workspace: str) -> str:
-    for ref in (tip_ref(workspace), base_ref(workspace)):
+    for ref in (repository.own.tip(workspace), repository.own.base(workspace)):
         if (commit := await repository.commit(ref)) is not None:
             return commit
     raise GitError(f"there is no work of {workspace} yet", "it has not been started")

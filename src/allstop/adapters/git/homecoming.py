@@ -16,7 +16,7 @@ from allstop.adapters.git.boxes import Boxes
 from allstop.adapters.git.changes import Raw, parsed
 from allstop.adapters.git.laying import loose_links
 from allstop.adapters.git.making import Making
-from allstop.adapters.git.names import folder_name, is_commit_name, tip_ref
+from allstop.adapters.git.names import folder_name, is_commit_name
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.room import shortage, too_big
 from allstop.adapters.git.scripts import KEEP, not_work
@@ -87,7 +87,8 @@ class Homecoming:
         """
         meta = tree.meta()
         assert meta is not None, "a workspace is opened before work is brought home"
-        tip = await self._repository.commit(tip_ref(workspace))
+        kept = self._repository.own.tip(workspace)
+        tip = await self._repository.commit(kept)
         known = self._known.get(workspace)
         if known and ((known.meta, known.change.head) != (meta, tip) or known.change.loose):
             known = None
@@ -103,7 +104,7 @@ class Homecoming:
         change = await self._looked_through(tree, meta.base, told.head)
         change = replace(change, loose=(*change.loose, *told.changed))
         if told.head != tip:
-            await self._repository.set_refs(f"update {tip_ref(workspace)} {told.head}")
+            await self._repository.set_refs(f"update {kept} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
 
     async def _print_of(self, tree: Tree) -> bytes | None:

@@ -7,14 +7,7 @@ import re
 from typing import NamedTuple
 
 from allstop.adapters.git.changes import make_commit
-from allstop.adapters.git.names import (
-    base_ref,
-    branch_ref,
-    folder_name,
-    merge_ref,
-    revert_ref,
-    tip_ref,
-)
+from allstop.adapters.git.names import branch_ref, folder_name, revert_ref
 from allstop.adapters.git.repository import (
     GitError,
     Repository,
@@ -46,10 +39,11 @@ async def integrate(
     ref = branch_ref(target)
     if ref is None:
         raise GitError(f"there is no branch {target!r} to merge into")
-    kept = tip_ref(workspace)
+    own = repository.own
+    kept = own.tip(workspace)
     tip, tree, work, its_tree, base, *before = await repository.named(
         *(f"{ref}^{{commit}}", f"{ref}^{{tree}}", f"{kept}^{{commit}}", f"{kept}^{{tree}}"),
-        base_ref(workspace),
+        own.base(workspace),
         *(f"{kept}~{steps}" for steps in range(1, NEAR + 1)),
     )
     if tip is None:
@@ -67,7 +61,7 @@ async def integrate(
         return Integrated(tip=tip, commit=tip, tree=merged.tree)
     text = with_trailer(message, f"Allstop-Task: {folder_name(workspace)}")
     commit = await make_commit(repository, merged.tree, (tip, work), text)
-    await repository.set_refs(f"update {merge_ref(workspace)} {commit}")
+    await repository.set_refs(f"update {own.merge(workspace)} {commit}")
     return Integrated(tip=tip, commit=commit, tree=merged.tree)
 
 

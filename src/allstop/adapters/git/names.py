@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
 
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _LONGEST = 150
@@ -28,32 +31,65 @@ def _spelled(odd: str) -> str:
     return "".join(spelled)
 
 
-def base_ref(workspace: str) -> str:
-    """Keeps the commit a workspace started from, whatever the user's own tidying does."""
-    return f"refs/allstop/base/{folder_name(workspace)}"
+def name_of(folder: str) -> str:
+    """Of the workspace that lies there; the folder's own where that can't be told."""
+    name = unquote(folder, errors="surrogatepass")
+    return name if folder_name(name) == folder else folder
 
 
-def tip_ref(workspace: str) -> str:
-    """The work as it was last brought home."""
-    return f"refs/allstop/tip/{folder_name(workspace)}"
+class OwnRefs(NamedTuple):
+    """Where commits of workspaces are kept. Linked checkouts of a repository share its refs, and
+    each has a board of its own: so each but the main one has a mark.
+    """
+
+    mark: str = ""
+
+    def base(self, workspace: str) -> str:
+        """Keeps the commit a workspace started from, whatever the user's own tidying does."""
+        return self._ref("base", workspace)
+
+    def tip(self, workspace: str) -> str:
+        """The work as it was last brought home."""
+        return self._ref("tip", workspace)
+
+    def merge(self, workspace: str) -> str:
+        """A merge that was made and may not have landed yet."""
+        return self._ref("merge", workspace)
+
+    def given(self, workspace: str) -> str:
+        """What a person has made of the work by hand."""
+        return self._ref("given", workspace)
+
+    def backups(self, workspace: str) -> str:
+        """Below this, a number is a ref."""
+        return f"{self._ref('backup', workspace)}/"
+
+    def folder_of(self, ref: str) -> str | None:
+        """The workspace's folder; None where it is of another checkout."""
+        folder, at, mark = ref.split("/", 3)[3].partition("@")
+        return folder if at + mark == self.mark else None
+
+    def _ref(self, kind: str, workspace: str) -> str:
+        return f"refs/allstop/{kind}/{folder_name(workspace)}{self.mark}"
 
 
-def merge_ref(workspace: str) -> str:
-    """A merge that was made and may not have landed yet."""
-    return f"refs/allstop/merge/{folder_name(workspace)}"
+KEPT_REFS = tuple(f"refs/allstop/{kind}/" for kind in ("base", "tip", "merge", "given"))
+"""What there is for a workspace, in every checkout."""
 
 
-def given_ref(workspace: str) -> str:
-    """What a person has made of the work by hand."""
-    return f"refs/allstop/given/{folder_name(workspace)}"
+def own_refs(root: Path) -> OwnRefs:
+    """Those of the checkout at `root`."""
+    file = root / ".git"
+    if not file.is_file():
+        return OwnRefs()
+    said = file.read_text(encoding="utf-8", errors="surrogateescape")
+    folder = root / said.removeprefix("gitdir:").strip()
+    is_linked = (folder / "commondir").is_file()
+    return OwnRefs(f"@{folder_name(folder.name)}" if is_linked else "")
 
 
 def revert_ref(commit: str) -> str:
     return f"refs/allstop/revert/{commit}"
-
-
-def backup_ref(workspace: str, number: int) -> str:
-    return f"refs/allstop/backup/{folder_name(workspace)}/{number}"
 
 
 def branch_ref(branch: str) -> str | None:

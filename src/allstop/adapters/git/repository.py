@@ -14,7 +14,7 @@ import anyio
 
 from allstop.adapters.git.asking import Asking
 from allstop.adapters.git.commands import Done, environment, run_git
-from allstop.adapters.git.names import branch_ref, is_commit_name
+from allstop.adapters.git.names import branch_ref, is_commit_name, own_refs
 from allstop.adapters.git.noting import OWN, UPDATE_REFS, Noting, ref_of
 from allstop.core.errors import AllstopError
 
@@ -37,6 +37,7 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.own = own_refs(root)
         self._common: Path | None = None
         self._asking = Asking(root)
         self._noting = Noting(root)

@@ -60,6 +60,14 @@ async def heads_of(repository: Repository, commits: Sequence[str]) -> list[str]:
     return (await repository.git("merge-base", "--independent", *commits)).split()
 
 
+async def next_backup(repository: Repository, workspace: str, commit: str) -> str:
+    """The ref that keeps this commit of a workspace already, or a new one."""
+    kept = await repository.refs(repository.own.backups(workspace))
+    same = [ref for ref, backed_up in kept.items() if backed_up == commit]
+    taken = [int(ref.rpartition("/")[2]) for ref in kept if ref.rpartition("/")[2].isdigit()]
+    return same[0] if same else f"{repository.own.backups(workspace)}{max(taken, default=0) + 1}"
+
+
 def _told(spool: IO[bytes]) -> _Told:
     spool.seek(0)
     lines, gap, _ = spool.read(66 * (MOST_REFS + 2)).partition(b"\n\n")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from allstop.adapters.git import laying
 from allstop.adapters.git.boxes import Boxes, BoxFailedError
 from allstop.adapters.git.making import Making
-from allstop.adapters.git.names import base_ref, folder_name, tip_ref
+from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.git.scripts import DAMAGED, MISSING, TAKE_UP, not_work
 from allstop.adapters.git.trees import Meta, Tree
@@ -54,7 +54,8 @@ class Resuming:
         if onto != meta.base and onto and await self._repository.is_ancestor(onto, meta.base):
             onto = ""
         if onto:
-            await self._repository.set_refs(f"update {base_ref(workspace)} {onto}")
+            ref = self._repository.own.base(workspace)
+            await self._repository.set_refs(f"update {ref} {onto}")
         notes: list[str] = []
         told = await self._look(tree, meta, workspace, label, onto or given, stash=stash)
         if told is None:
@@ -115,7 +116,8 @@ class Resuming:
         self, tree: Tree, meta: Meta, workspace: str, label: str, notes: list[str]
     ) -> Meta:
         """From the work that came home, or from the base where none did."""
-        commit = await self._repository.commit(tip_ref(workspace)) or meta.base
+        ref = self._repository.own.tip(workspace)
+        commit = await self._repository.commit(ref) or meta.base
         extras = laying.Extras(*await self._repository.named(*laying.extras_of(commit)))
         before = tree.put_aside()
         await anyio.to_thread.run_sync(tree.make_anew)

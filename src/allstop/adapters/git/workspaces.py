@@ -15,7 +15,7 @@ from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
 from allstop.adapters.git.making import BARE, Fitting, Fittings, Making, clear, unknown
-from allstop.adapters.git.names import base_ref, branch_ref, folder_name, tip_ref
+from allstop.adapters.git.names import branch_ref, folder_name
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.taking_up import Resuming
 from allstop.adapters.git.together import both
@@ -219,7 +219,7 @@ class GitWorkspaces:
     async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
         repository = self._repository
         try:
-            work = await repository.commit(tip_ref(workspace)) if workspace else None
+            work = await repository.commit(repository.own.tip(workspace)) if workspace else None
             commit = work or await repository.branch(target)
             if commit is None:
                 raise GitError(f"there is no branch {target!r} with a commit to look at")
@@ -286,7 +286,8 @@ class GitWorkspaces:
         ref = branch_ref(target)
         if ref is None:
             return ""
-        tip, work = await self._repository.named(f"{ref}^{{commit}}", tip_ref(workspace))
+        own = self._repository.own
+        tip, work = await self._repository.named(f"{ref}^{{commit}}", own.tip(workspace))
         if tip is None or work is None or work == meta.base:
             return ""
         return tip if await self._repository.is_ancestor(work, tip) else ""
@@ -294,7 +295,7 @@ class GitWorkspaces:
     async def _open_first(
         self, tree: Tree, workspace: str, target: str, label: str
     ) -> tuple[Meta, WorkspaceOpen]:
-        start = await self._start_of(workspace, target)
+        start, own = await self._start_of(workspace, target), self._repository.own
         with self._ports.promised() as port:
             await clear(tree)
             made, _ = await both(
@@ -307,7 +308,7 @@ class GitWorkspaces:
                     extras=start.extras,
                     port=port,
                 ),
-                self._repository.set_refs(f"update {base_ref(workspace)} {start.base}"),
+                self._repository.set_refs(f"update {own.base(workspace)} {start.base}"),
             )
             meta = Meta(
                 base=start.base,
@@ -325,11 +326,12 @@ class GitWorkspaces:
     async def _start_of(self, workspace: str, target: str) -> _Start:
         """The target's tip; or work that came home from a workspace that is gone."""
         repository, ref = self._repository, branch_ref(target)
+        own = repository.own
         nowhere = GitError(f"there is no branch {target!r} with a commit to start from")
         if ref is None:
             raise nowhere
         tip, work, base, *extras = await repository.named(
-            f"{ref}^{{commit}}", tip_ref(workspace), base_ref(workspace), *extras_of(ref)
+            f"{ref}^{{commit}}", own.tip(workspace), own.base(workspace), *extras_of(ref)
         )
         if tip is None:
             raise nowhere
@@ -346,7 +348,7 @@ class GitWorkspaces:
 
     async def _tip(self, workspace: str, label: str) -> str:
         """The work as it came home; it is fetched only where it never did."""
-        commit = await self._repository.commit(tip_ref(workspace))
+        commit = await self._repository.commit(self._repository.own.tip(workspace))
         if commit is not None:
             return commit
         if self._tree(workspace).meta() is None:
@@ -376,7 +378,7 @@ class GitWorkspaces:
     async def _base_of(self, workspace: str, commit: str, meta: Meta | None) -> str:
         """Where the work left the target's line."""
         target = await self._repository.branch(meta.target) if meta else None
-        line = target or await self._repository.commit(base_ref(workspace))
+        line = target or await self._repository.commit(self._repository.own.base(workspace))
         if line is None:
             raise GitError(f"nothing is known of where {workspace!r} began")
         done = await self._repository.run("merge-base", line, commit)
