@@ -105,7 +105,8 @@ async def test_p11_a_failure_is_told(house, listener):
         await here.open(StartBoard(mode="autopilot"))
         got = await told(listener, 1)
 
-    assert got == [("error", f"project: {task} ran out of time", "Write it: not done after 1 turn")]
+    text = "Write it: not done after 1 turn; it said COMPLETE, but this fails: false"
+    assert got == [("error", f"project: {task} ran out of time", text)]
 
 
 async def test_p11_full_auto_tells_of_its_end(house, listener):

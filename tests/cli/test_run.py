@@ -485,3 +485,14 @@ def test_b8_why_it_is_not_done_although_it_says_so_is_on_record(person):
     assert said.count(told) == 2
     assert told in person.allstop("log", "T1")
     assert told in person.allstop("receipts", "T1")
+    assert "not done after 2 turns; it said COMPLETE, but nothing has changed" in said
+
+
+def test_b8_a_complete_with_work_that_would_not_come_along_says_so(person):
+    me = "-c user.name=A -c user.email=a@example.invalid"
+    makes = f"git init -q lib; echo x >lib/x; git -C lib add x; git -C lib {me} commit -qm x"
+    person.agent(f"cat >/dev/null; {makes}; echo '<promise>COMPLETE</promise>'")
+
+    said = person.allstop("--set", "loop.max_iterations=1", "run", "add a line", code=4)
+
+    assert "COMPLETE · but lib would not come along" in said

@@ -363,6 +363,29 @@ def test_b9_who_never_commits_is_stuck_too():
     assert flight.state.pilot.is_stuck
 
 
+def test_b9_the_same_no_to_its_complete_again_and_again_is_a_warning_though_it_commits():
+    flight = fly(stuck_after=3)
+    for number in range(1, 4):
+        assert not flight.state.pilot.is_stuck, number
+        flight.back(said(COMPLETE, f"c{number}"))
+        assert isinstance(flight.back(FAILED), TakeTurn)
+    assert flight.state.pilot.warning == "it said COMPLETE 3 times, but this fails: Tests"
+
+    flight.back(said(COMPLETE, "c3"))
+    flight.back(ChecksDone(results=(replace(BAD, name="Types"),)))
+    assert not flight.state.pilot.is_stuck
+
+
+def test_b9_an_attempt_that_runs_out_says_why_its_last_complete_did_not_count():
+    flight = fly(iterations=2)
+    flight.back(said(COMPLETE, "c1"))
+    flight.back(FAILED)
+    flight.back(said("hm", "c1"))
+
+    note = "not done after 2 turns; it said COMPLETE, but this fails: Tests"
+    assert flight.next() == Finish(outcome=Outcome.TIMED_OUT, note=note)
+
+
 # --- what the next prompt says ---
 
 

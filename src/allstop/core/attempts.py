@@ -13,7 +13,7 @@ from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gates import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, Failed, FailureKind, Finding, Outcome
-from allstop.core.plain import counted
+from allstop.core.plain import counted, one_line
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.retries import MOVING, Standstill
 from allstop.core.roster import Roster
@@ -44,6 +44,8 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     delivered: bool = False
     asked: bool = False  # it once needed a person
     still: int = 0  # iterations since its last commit
+    rebuff: str = ""  # why its last COMPLETE did not count
+    rebuffs: int = 0  # how often that was so in a row
     progress: str = ""  # how far it says it is
     began: datetime | None = None  # the move that is under way
     busy_s: float = 0.0
@@ -56,11 +58,15 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def is_stuck(self) -> bool:
         """It may be thinking; a person should know."""
-        return 0 < self.spec.stuck_after <= self.still
+        return 0 < self.spec.stuck_after <= max(self.still, self.rebuffs)
 
     @property
     def warning(self) -> str:
-        return f"no commit for {counted(self.still, 'iteration')}" if self.is_stuck else ""
+        if not self.is_stuck:
+            return ""
+        if self.still < self.spec.stuck_after:
+            return f"it said COMPLETE {self.rebuffs} times, but {self.rebuff}"
+        return f"no commit for {counted(self.still, 'iteration')}"
 
     @property
     def held_to(self) -> Gate:
@@ -90,6 +96,25 @@ def ended(task: Task, closed: ChildClosed) -> Task:
 def seconds_left(state: TaskState) -> float:
     most_s = state.spec.attempt_s
     return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
+
+
+def why_not(change: Change | None) -> str:
+    """Why a COMPLETE with this work does not count, whatever the gate would say; "" where it may."""
+    if change is not None and change.loose:
+        return f"{', '.join(change.loose)} would not come along"
+    return "" if change is not None and change.files else "nothing has changed"
+
+
+def rebuffed(state: TaskState, why: str, news: str) -> TaskState:
+    """It said COMPLETE, and that does not count."""
+    why = one_line(why, 150)
+    times = state.rebuffs + 1 if why == state.rebuff else 1
+    return replace(state, said=NOTHING_SAID, news=news, rebuff=why, rebuffs=times)
+
+
+def not_done(state: TaskState, after: str) -> str:
+    why = f"; it said COMPLETE, but {state.rebuff}" if state.rebuff else ""
+    return f"not done after {after}{why}"
 
 
 def rested(state: TaskState, ended: MoveEnded) -> TaskState:

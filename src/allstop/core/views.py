@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from allstop.core import run as runs
 from allstop.core.approvals import in_full
-from allstop.core.attempts import TaskState
+from allstop.core.attempts import TaskState, why_not
 from allstop.core.brakes import Tally
 from allstop.core.commands import (
     AddTasks,
@@ -292,11 +292,15 @@ def _used(tokens: int) -> str:
 
 
 def _changed(change: Change | None, said: Said) -> str:
-    if change is not None and not change.files and said.signal is Signal.COMPLETE:
-        return "but nothing has changed"
-    if change is None or not change.commits:
+    if change is None:
         return ""
-    return f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
+    if said.signal is Signal.COMPLETE and (why := why_not(change)):
+        return f"but {why}"
+    return (
+        ""
+        if not change.commits
+        else f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
+    )
 
 
 def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event

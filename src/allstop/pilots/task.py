@@ -117,8 +117,8 @@ class TaskPilot:
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
-            minutes = f"{(spec.attempt_s or 0) / 60:g}"
-            return Finish(outcome=Outcome.TIMED_OUT, note=f"not done after {minutes} minutes")
+            minutes = f"{(spec.attempt_s or 0) / 60:g} minutes"
+            return Finish(outcome=Outcome.TIMED_OUT, note=attempts.not_done(state, minutes))
         if spec.target is not None and not state.base:
             return OpenWorkspace(
                 workspace=spec.task,
@@ -133,7 +133,7 @@ class TaskPilot:
         if state.said.signal is Signal.COMPLETE and not _must_hear(state):
             return _completing(state)
         if state.iteration >= spec.iterations:
-            note = f"not done after {counted(spec.iterations, 'turn')}"
+            note = attempts.not_done(state, counted(spec.iterations, "turn"))
             return Finish(outcome=Outcome.TIMED_OUT, note=note)
         return _turn(state, brief)
 
@@ -250,10 +250,10 @@ def _disagreed(state: TaskState, gate: ChecksDone) -> TaskState:
         check = missing[0]
         note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
         return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
-    news = prompts.failed_gate(gate)
-    return replace(
-        state, said=NOTHING_SAID, news=news, findings=gate.findings, unable=bool(missing)
-    )
+    fatal = [finding.path for finding in gate.findings if finding.fatal]
+    names = ", ".join([*(check.name for check in gate.failed), *fatal])
+    state = attempts.rebuffed(state, f"this fails: {names}", prompts.failed_gate(gate))
+    return replace(state, findings=gate.findings, unable=bool(missing))
 
 
 def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
@@ -290,10 +290,12 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
             return replace(state, progress=said.text)
         case Signal.BLOCKED if not _must_hear(state):
             return replace(state, end=Outcome.BLOCKED, note=said.text)
-        case Signal.COMPLETE if state.change is not None and state.change.loose:
-            return replace(state, said=NOTHING_SAID, news=prompts.loose(state.change.loose))
-        case Signal.COMPLETE if state.spec.target is not None and not _has_work(state.change):
-            return replace(state, said=NOTHING_SAID, news=prompts.NO_CHANGE)
+        case Signal.COMPLETE if state.spec.target is not None and (
+            why := attempts.why_not(state.change)
+        ):
+            loose = state.change.loose if state.change else ()
+            news = prompts.loose(loose) if loose else prompts.NO_CHANGE
+            return attempts.rebuffed(state, why, news)
         case _:
             return state
 
