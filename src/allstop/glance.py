@@ -157,8 +157,9 @@ def _next(house: House, found: Status) -> str:
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
     if board and board.counts.get("active"):
         return "Next: `allstop run` goes on where it was."
-    if board and board.phase in ("idle", "waiting_user") and board.counts.get("pending"):
-        return "Next: `allstop run` works on what is ready."
+    if board and board.phase in ("idle", "waiting_user") and board.start:
+        what = " works on what is ready" if board.start == "allstop run" else ""
+        return f"Next: `{board.start}`{what}."
     if of_threads := _of_open_threads(found):
         return of_threads
     return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'

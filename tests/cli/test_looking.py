@@ -95,6 +95,7 @@ def test_json_status_has_stable_keys(person):
                 "do": 'allstop answer T1 "…"',
             }
         ],
+        "start": "",
     }
     assert status["needs_you"] == 1
     assert sorted(status["runs"][0]) == [

@@ -308,3 +308,30 @@ def test_b4_of_a_long_file_only_the_first_tasks_are_shown(person):
     said = person.allstop("import", "todo.md").splitlines()
 
     assert (len(said), said[-2:]) == (22, ["… and 10 more", "30 tasks added."])
+
+
+def test_b2_what_needs_a_task_that_was_given_up_says_so_and_what_helps(person):
+    """B2: cancelled is not done, so it would wait for ever."""
+    person.agent("echo x >$(grep -om1 'file-[a-z]*'); echo '<promise>COMPLETE</promise>'")
+    person.allstop("add", "file-a")
+    person.allstop("add", "file-b", "--needs", "T1")
+
+    said = person.allstop("rm", "T1")
+
+    helps = "`allstop edit T2 --needs …`, or `allstop retry T1`"
+    assert said == f"T1 is cancelled.\nT2 can't start without it: {helps}.\n"
+    assert "○ T2 can't start: T1 is cancelled." in person.allstop("run", code=3)
+    assert person.allstop("status").endswith("Next: `allstop retry T1`.\n")
+
+    person.allstop("retry", "T1")
+    assert person.allstop("status").endswith("Next: `allstop run` works on what is ready.\n")
+    person.allstop("run")
+    assert person.tasks() == {"T1": "done", "T2": "done"}
+
+
+def test_b18_the_next_step_for_what_was_rolled_back_is_to_retry_it(person):
+    person.agent("echo x >x; echo '<promise>COMPLETE</promise>'")
+    person.allstop("run", "make x")
+    person.allstop("rollback", "T1")
+
+    assert person.allstop("status").endswith("Next: `allstop retry T1`.\n")

@@ -16,6 +16,7 @@ from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskC
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM, AgentName
+from allstop.core.needing import barred
 from allstop.core.plain import one_line
 from allstop.core.run import Folded, RunState
 from allstop.core.specs import BoardSpec
@@ -233,3 +234,8 @@ async def find(house: House, task_id: str) -> Task:
     if task is None:
         raise NotFoundError(f"there is no task {task_id!r}", orders.what_else(board, task_id))
     return task
+
+
+async def waiting_for(house: House, task_id: str) -> list[str]:
+    """The pending tasks that need one which was given up."""
+    return barred((await read(house)).state.board.tasks()).get(task_id, [])

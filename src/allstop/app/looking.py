@@ -10,15 +10,18 @@ from msgspec import Struct
 
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.phases import counts, phase
+from allstop.core import board as boards
 from allstop.core import helm as helms
 from allstop.core import run as runs
 from allstop.core.approvals import in_full, reply
+from allstop.core.board import Board
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
 from allstop.core.inbox import needs_person, what_helps
+from allstop.core.needing import barred
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
 from allstop.core.views import RunView, view
@@ -51,6 +54,7 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     mode: str
     counts: dict[str, int]
     needs_you: list[Attention]
+    start: str  # the command after which something pending starts; "" where there is none
 
 
 class Attention(Struct, frozen=True, kw_only=True):
@@ -143,7 +147,17 @@ async def _board(
             ),
             *(_attention(task, task.note, what_helps(task)) for task in stalled),
         ],
+        start=_start(state.board),
     )
+
+
+def _start(board: Board) -> str:
+    if boards.best(board) is not None:
+        return "allstop run"
+    tasks = board.tasks()
+    held = (task.id for task in tasks if task.held and not boards.waits_for(board, task))
+    again = next(held, None) or next(iter(barred(tasks)), None)
+    return f"allstop retry {again}" if again else ""
 
 
 def _attention(task: Task, note: str, do: str) -> Attention:

@@ -27,6 +27,8 @@ from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
 from allstop.core.moves import Outcome
+from allstop.core.needing import barred
+from allstop.core.plain import one_line
 from allstop.core.run import RunState
 from allstop.core.specs import BoardSpec
 from allstop.core.statistics import statistics
@@ -219,6 +221,15 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
             case _:
                 pass
+    lines += _barred(tasks)
     if any(task.status is Status.REVIEW for task in tasks):
         lines.append("What work changes: allstop diff ID")
     return lines
+
+
+def _barred(tasks: list[Task]) -> list[str]:
+    return [
+        f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it after all:"
+        f" allstop retry {need}; or without it: allstop edit {waiting[0]} --needs …"
+        for need, waiting in barred(tasks).items()
+    ]

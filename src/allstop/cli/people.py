@@ -107,11 +107,17 @@ def redo(context: Context, task_id: str, text: str, as_json: bool) -> None:
 @click.pass_obj
 def reject(context: Context, task_id: str, as_json: bool) -> None:
     """Cancel a task whose work waits for review; the work is kept."""
+    from allstop.app import board
+    from allstop.cli.tasks import say_who_waits
     from allstop.core.commands import Reject
 
     say_of_task(
         context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json
     )
+    if not as_json:
+        with context.house() as house:
+            waiting = look(lambda: board.waiting_for(house, task_id))
+        say_who_waits(task_id, waiting)
 
 
 @click.command()

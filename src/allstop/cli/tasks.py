@@ -279,7 +279,18 @@ def rm(context: Context, task_id: str) -> None:
 
     with context.house() as house:
         run(lambda: board.tell(house, lambda state: [RemoveTask(task=task_id)]))
+        waiting = look(lambda: board.waiting_for(house, task_id))
     click.echo(f"{task_id} is cancelled.")
+    say_who_waits(task_id, waiting)
+
+
+def say_who_waits(task_id: str, waiting: Sequence[str]) -> None:
+    """Of a task that was given up."""
+    if waiting:
+        click.echo(
+            f"{', '.join(waiting[:5])}{' and others' if waiting[5:] else ''} can't start without it:"
+            f" `allstop edit {waiting[0]} --needs …`, or `allstop retry {task_id}`."
+        )
 
 
 @click.command("next")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from allstop.core.board import Board
+from allstop.core.tasks import Status, Task
 
 
 def path_between(board: Board, start: str, end: str) -> list[str] | None:
@@ -32,6 +33,17 @@ def path_between(board: Board, start: str, end: str) -> list[str] | None:
             if met in before and met in after:
                 return [*reversed(_trail(met, before)), *_trail(met, after)[1:]]
     return None
+
+
+def barred(tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """The tasks that were given up although others wait for them, and which do: these never start."""
+    known = {task.id: task for task in tasks}
+    found: dict[str, list[str]] = {}
+    for task in known.values():
+        for need in task.needs if task.status is Status.PENDING else ():
+            if need in known and known[need].status is Status.CANCELLED:
+                found.setdefault(need, []).append(task.id)
+    return found
 
 
 def _reached(
