@@ -85,3 +85,20 @@ def test_f10_what_a_thread_changes_can_be_seen_before_and_after_its_merge(person
 
     assert waits.startswith("added    b.txt  +1 -0\n\ndiff --git a/b.txt b/b.txt\n")
     assert person.allstop("diff", "auto1") == waits
+
+
+def test_b16_who_looks_at_a_task_sees_what_its_gate_found(person):
+    """B16: deleted tests and protected files are shown where a person decides."""
+    person.agent(
+        "cat >/dev/null; git rm -q tests/test_a.py; echo '<promise>COMPLETE</promise>'",
+        settings='[verification]\ncommands = ["true"]\nprotected = ["tests/**"]\n',
+    )
+    person.write("tests/test_a.py", "def test_a(): pass\n")
+    person.commit()
+
+    said = person.allstop("run", "do it", code=3)
+
+    assert "what its gate found: allstop show ID" in said
+    found = "finding      ! protected tests/test_a.py: deleted\n"
+    assert f"{found}finding      ! deleted test tests/test_a.py\n" in person.allstop("show", "T1")
+    assert [each["kind"] for each in person.task("T1")["findings"]] == ["protected", "deleted_test"]

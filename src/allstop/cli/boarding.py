@@ -223,7 +223,7 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 pass
     lines += _barred(tasks)
     if any(task.status is Status.REVIEW for task in tasks):
-        lines.append("What work changes: allstop diff ID")
+        lines.append("What work changes: allstop diff ID; what its gate found: allstop show ID")
     return lines
 
 

@@ -194,7 +194,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         task = look(lambda: _view(house, task_id))
         gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
     if as_json:
-        more = {"verification": gate.error, "notes": gate.notes}
+        more = {"verification": gate.error, "findings": gate.findings, "notes": gate.notes}
         print_json({**msgspec.to_builtins(task), **more})
         return
     click.echo(_line(task))
@@ -218,6 +218,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
 async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
     """Of its latest attempt: what the checks said last, and where to look."""
     from allstop.core.events import MoveEnded
+    from allstop.core.gate import told
     from allstop.core.ids import RunId
     from allstop.core.moves import ChecksDone, TurnDone
     from allstop.core.views import why
@@ -234,6 +235,7 @@ async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
         f"check        ✓ {check.name}" if check.passed else f"check        ✗ {why(check)}"
         for check in gate.results
     ]
+    lines += [f"finding      {one_line(told(finding), 300)}" for finding in gate.findings]
     lines += [f"note         {one_line(note, 300)}" for note in gate.notes]
     lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
     return gate, [*lines, f"see          allstop log {task.run}"]

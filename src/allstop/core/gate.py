@@ -210,3 +210,10 @@ def is_skip(path: str, line: str) -> bool:
     if path.endswith(".rs"):
         return _RUST_IGNORE.search(line) is not None
     return bool(_CONFIGURES.search(path)) and _DESELECTS.search(line) is not None
+
+
+def told(finding: Finding) -> str:
+    """In a line."""
+    sign = "✗" if finding.fatal else "!"
+    text = f": {finding.text}" if finding.text else ""
+    return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"

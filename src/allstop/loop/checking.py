@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.core.gate import findings
+from allstop.core.gate import findings, told
 from allstop.core.gates import Check, Protection
 from allstop.core.ids import RunId
 from allstop.core.moves import (
@@ -18,7 +18,6 @@ from allstop.core.moves import (
     ChecksDone,
     Failed,
     FailureKind,
-    Finding,
     Item,
     RunChecks,
     gate_error,
@@ -242,9 +241,3 @@ def verdict(result: CheckResult, timeout_s: float) -> str:
     if result.code is None:
         return f"✗ {result.name} could not be run {time}"
     return f"✗ {result.name} failed with exit code {result.code} {time}"
-
-
-def told(finding: Finding) -> str:
-    sign = "✗" if finding.fatal else "!"
-    text = f": {finding.text}" if finding.text else ""
-    return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"
