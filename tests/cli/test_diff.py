@@ -38,6 +38,13 @@ def test_what_a_change_holds_cannot_fool_the_terminal_it_is_shown_on(person):
     assert "\x1b" not in person.at_terminal("diff", "T1")[0]
 
 
+def test_a_file_takes_one_line_whatever_its_name_is(person):
+    person.agent(r"""printf x >"$(printf 'a\nremoved  a.txt')"; echo '<promise>COMPLETE</promise>'""", settings="")  # fmt: skip
+    person.allstop("run", "be evil", code=3)
+
+    assert person.allstop("diff", "T1", "--stat") == "added    a\\nremoved  a.txt  +1 -0\n"
+
+
 def test_a_task_without_work_has_nothing_to_show(person):
     person.allstop("add", "later")
 

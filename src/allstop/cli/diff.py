@@ -40,7 +40,8 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
         return
     for file in found.files:
         size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
-        click.echo(f"{file.change:<8} {plain(file.path)}  {size}")
+        path = file.path.replace("\n", "\\n")  # a name may hold what looks like another file's line
+        click.echo(f"{file.change:<8} {plain(path)}  {size}")
     if stat:
         return
     click.echo()
