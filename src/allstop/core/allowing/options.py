@@ -7,7 +7,9 @@ means any number of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from enum import Enum, auto
 from functools import cache
 
 from msgspec import Struct
@@ -16,8 +18,20 @@ from allstop.core.allowing.kinds import unlike
 from allstop.core.allowing.places import Where
 
 
+class Letters(Enum):
+    """How a program reads a word of several letters after one dash."""
+
+    BUNDLED = auto()
+    """As flags, up to one that takes the rest of the word for its value."""
+    DETACHED = auto()
+    """As options all of them, like tree: a value is the next word, but for digits."""
+    WHOLE = auto()
+    """As the first of them, like xxd: `-ps` is `-p`, and its next word is not a value."""
+
+
 class Shape(Struct, frozen=True, gc=False, kw_only=True):
     options: str = ""
+    letters: Letters = Letters.BUNDLED
     operands: str = "path*"
     least: int = 0
     needs: tuple[str, ...] = ()
@@ -26,6 +40,8 @@ class Shape(Struct, frozen=True, gc=False, kw_only=True):
     """With one of these the first operand is not there."""
     operands_need: tuple[str, ...] = ()
     """Operands only together with one of these."""
+    options_first: bool = False
+    """Whether a word with a dash is an operand too once there was one."""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -87,16 +103,19 @@ class _Reading:
             elif word == "--":
                 self._operands += words[place + 1 :]
                 break
-            elif word.startswith("--"):
-                why = self._long(word)
             elif word.startswith("-") and word != "-":
-                why = self._short(word)
+                why = self._option(word)
             else:
                 why = ""
                 self._operands.append(word)
             if why:
                 return why
         return "an option lacks its value" if self._awaited else self._end()
+
+    def _option(self, word: str) -> str:
+        if self._shape.options_first and self._operands:
+            return f"{word} is one argument too many"
+        return self._long(word) if word.startswith("--") else self._short(word)
 
     def _value(self, word: str) -> str:
         kind, self._awaited = self._awaited, ""
@@ -124,6 +143,8 @@ class _Reading:
         for place in range(1, len(word)):
             name, rest = f"-{word[place]}", word[place + 1 :]
             self._taken.append((name, ""))
+            if name in options.flags and rest and self._shape.letters is Letters.WHOLE:
+                return "" if word in options.flags else f"{word} is not on the list"
             if name in options.flags:
                 continue
             if name in options.optional:
@@ -132,11 +153,17 @@ class _Reading:
             if name not in options.valued:
                 return f"{name} is not on the list"
             if rest:
-                self._taken[-1] = (name, rest)
-                return unlike(options.valued[name], rest, self._where)
+                return self._attached(name, rest)
             self._awaited = options.valued[name]
             return ""
         return ""
+
+    def _attached(self, name: str, value: str) -> str:
+        kind = self._options.valued[name]
+        if self._shape.letters is Letters.DETACHED and not re.fullmatch("[0-9]+", value):
+            return f"{name} takes its value from the next word"
+        self._taken[-1] = (name, value)
+        return unlike(kind, value, self._where)
 
     def _end(self) -> str:
         shape, taken = self._shape, self.taken()

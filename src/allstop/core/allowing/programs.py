@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allstop.core.allowing.options import Shape
+from allstop.core.allowing.options import Letters, Shape
 
 _GREP = Shape(
     options="-E -F -G -P -i -y -v -w -x -c -l -L -n -H -h -o -q -s -a -I -z -Z -b -r -R -T -U -NUM"
@@ -111,7 +111,8 @@ PROGRAMS: Mapping[str, Shape] = {
     "tree": Shape(
         options="-a -d -f -i -l -s -h -D -C -n -F -p -u -g -q -N -r -t -v -x -J -X -A -S -L=num"
         " -I=text -P=text --dirsfirst --filesfirst --noreport --gitignore --prune --du --si --inodes"
-        " --device --sort[=text] --filelimit=num --ignore-case --matchdirs --charset=text --metafirst"
+        " --device --sort[=text] --filelimit=num --ignore-case --matchdirs --charset=text --metafirst",
+        letters=Letters.DETACHED,
     ),
     "stat": Shape(
         options="-c=text -f -L -t -x -r --format=text --printf=text --terse --dereference"
@@ -154,6 +155,7 @@ PROGRAMS: Mapping[str, Shape] = {
         options="-c -d -D -i -u -z -f=num -s=num -w=num --count --repeated --unique --ignore-case"
         " --skip-fields=num --skip-chars=num --check-chars=num",
         operands="path",
+        options_first=True,
     ),
     "cut": Shape(
         options="-b=text -c=text -d=text -f=text -s -n -z --bytes=text --characters=text"
@@ -206,7 +208,10 @@ PROGRAMS: Mapping[str, Shape] = {
     "locale": Shape(options="-a", operands=""),
     "hostname": Shape(options="-s -f -i -I -d", operands=""),
     "xxd": Shape(
-        options="-a -b -c=num -e -g=num -i -l=num -o=num -p -s=num -u -d", operands="path"
+        options="-a -b -c=num -e -g=num -i -l=num -o=num -p -s=num -u -d -ps",
+        operands="path",
+        options_first=True,
+        letters=Letters.WHOLE,
     ),
     "od": Shape(
         options="-A=text -t=text -j=num -N=num -w[=num] -v -a -b -c -d -f -i -l -o -s -x"
@@ -253,7 +258,7 @@ PROGRAMS: Mapping[str, Shape] = {
     ),
     "expr": Shape(operands="slight*", least=1),
     "base64": Shape(options="-w=num --wrap=num -d --decode", operands="path"),
-    "shuf": Shape(options="-n=num -e -r -z --head-count=num --repeat"),
+    "shuf": Shape(options="-n=num -e -z --head-count=num"),
     "iconv": Shape(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
     "zcat": Shape(least=1),
     "unzip": Shape(options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1),
