@@ -17,7 +17,7 @@ _NAMES_ONLY = set_of(
 )
 _HUNTED = re.compile(
     r"(?i)secret|token|passw|passphrase|credential|key|private|begin|akia|ghp_|github_pat|sk-|xox[bp]"
-    r"|bearer|auth|database_url|dsn|pass|pwd|connection.?string|://|ssh-|eyj"
+    r"|bearer|(?-i:AWS_)|auth|database_url|dsn|pass|pwd|connection.?string|://|ssh-|eyj"
 )
 _SHOWN = CODE | set_of("csharp gradle kotlin lock markdown python ruby rust")
 _SETTINGS = set_of("config conf configs etc settings deploy deployment infra env envs environments")

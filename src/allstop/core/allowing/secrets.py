@@ -20,8 +20,9 @@ _KNOWN = _patterns(
     " .vault-token .password-store .htpasswd .htaccess .databrickscfg .terraformrc .authinfo"
     " .renviron .flaskenv .dev.vars auth.json hosts.yml local.settings.json wp-config.php"
     " google-services.json *service*account*.json *.tfstate* *.tfvars *.tfvars.json"
-    " id_rsa* id_dsa* id_ed25519* id_ecdsa* *.pem *.key *.p8 *.p12 *.pfx *.kdb *.kdbx *.jks"
-    " *.keystore *.keytab *.ppk *.ovpn *.gpg *.asc *.age *.mobileprovision cookies.txt *.sqlite-wal"
+    " *adminsdk*.json .erlang.cookie .xauthority"
+    " id_rsa* id_dsa* id_ed25519* id_ecdsa* *.pem *.key *.p8 *.pk8 *.p12 *.pfx *.kdb *.kdbx"
+    " *.jks *.keystore *.keytab *.ppk *.ovpn *.gpg *.asc *.age *.mobileprovision cookies.txt *.sqlite-wal"
     " .m2 .gem .composer .subversion shadow .*_history .lesshst .viminfo"
 )
 _OPEN = _patterns(".env.example .env.sample .env.template .env.dist .env*.example *.pub")
@@ -32,7 +33,12 @@ _NAMES = set_of(
     "secret secrets credential credentials creds password passwords passwd passphrase token apikey"
     " apikeys privatekey accesskey authtoken"
 )
-_PAIRS = re.compile(r"(?:api|access|private|signing|deploy|ssh)[._-]?keys?|auth[._-]?tokens?")
+_PAIRS = re.compile(
+    r"(?:api|access|private|signing|deploy|ssh|master|encryption|service|host|rsa|dsa|ed25519)[._-]?keys?"
+    r"|(?<![a-z])(?:gcp|aws|sa|jwt|ssl|tls)[._-]?keys?"
+    r"|(?:auth|access|refresh|session|bearer|github|gitlab|slack|bot)[._-]?tokens?"
+    r"|vault[._-]?pass|kubeconfig|_(?:rsa|dsa|ed25519|ecdsa)$"
+)
 CODE = set_of(
     "c cc cpp cs css dart el erl ex exs go graphql h hpp hs html java jl js jsx kt less lua m md mdx mjs"
     " ml php proto pug py pyi r rb rs rst sass scala scss sh sql svelte swift ts tsx vue zig png svg"
