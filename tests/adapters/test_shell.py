@@ -237,7 +237,7 @@ def test_k18_any_text_gets_a_verdict(text):
         "ls " + "a " * 2000,
         "; ".join(f"cd a{number}" for number in range(19)) + "; ls",
         "find . " + "-exec wc " * 400,
-        f"awk '{{print {'length ' * 55}!}}' a",
+        f"awk '{{print {'length ' * 55}|}}' a",
         "ls;" * 1300,
     ],
     ids=lambda text: text[:12],

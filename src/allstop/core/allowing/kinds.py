@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from allstop.core.allowing.awk import assigns, only_prints
+from allstop.core.allowing.patterns import between
 from allstop.core.allowing.places import Where, readable
 
 LONGEST_SCRIPT = 400
@@ -79,15 +81,10 @@ def _slight(value: str, where: Where) -> str:
     return f"{value} could be evaluated" if re.search(r"[$`\[]|%[^A-Za-z%]*n", value) else ""
 
 
-def _regex(mark: str) -> str:
-    """Up to the mark; no bracket may hold one, because programs differ in who sees it there."""
-    return rf"(?:[^{mark}\\\n\[]|\\[^\n]|\[\^?\]?[^{mark}\]\n]*\])*"
-
-
-_SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_regex('/')}/I?)"
+_SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{between('/')}/I?)"
 _SED_RANGE = rf"(?:{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|[+~]\d+))?!?)?"
 _SED_CHANGE = "|".join(
-    rf"s{mark}{_regex(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpI0-9]*"
+    rf"s{mark}{between(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpI0-9]*"
     for mark in ("/", "#", ",", "@", ":", r"\|")
 )
 _SED_ONE = (
@@ -104,39 +101,12 @@ def _sed(value: str, where: Where) -> str:
     )
 
 
-_AWK_NAME = (
-    r"(?!(?:getline|print|printf|system|close|delete|next|nextfile|exit|func|function|in|for|if|else|while"
-    r"|do|return|switch|case|fflush|length)\b)[a-z]{1,12}(?![a-z(])"
-)
-_AWK_STRING = r'"(?:[^"\\\n]|\\[nt])*"'
-_AWK_PLAIN = rf"(?:\$?(?:NF|NR|FNR|\d{{1,6}})|\$\(NF-\d\)|{_AWK_STRING}|length(?![a-z(])|FILENAME|{_AWK_NAME})"
-_AWK_CALL = (
-    rf"(?:tolower|toupper|substr|index|int|length)\( *{_AWK_PLAIN}(?: *, *{_AWK_PLAIN})* *\)"
-)
-_AWK_VALUE = rf"(?:{_AWK_CALL}|{_AWK_NAME}\[{_AWK_PLAIN}\]|{_AWK_PLAIN})"
-_AWK_SUM = rf"{_AWK_VALUE}(?: *[-+*%] *{_AWK_VALUE})*"
-_AWK_REGEX = rf"/{_regex('/')}/"
-_AWK_COMPARISON = rf"{_AWK_SUM} *(?:[<>!=]=|[<>~]|!~) *(?:{_AWK_VALUE}|{_AWK_REGEX})"
-_AWK_TEST = rf"(?:!?{_AWK_REGEX}|{_AWK_COMPARISON}|NF|!{_AWK_NAME}\[\$\d\]\+\+)"
-_AWK_TESTS = rf"{_AWK_TEST}(?: *(?:&&|\|\||,) *{_AWK_TEST})*"
-_AWK_LIST = rf'{_AWK_SUM}(?:(?: *, *| +|(?=")|(?<=")(?!")){_AWK_SUM})*'
-_AWK_SET = (
-    rf"(?:{_AWK_NAME}(?:\[{_AWK_PLAIN}\])?|\$\d{{1,3}}) *(?:\+\+|\+?= *{_AWK_SUM})"
-    rf"|O?[FR]S *= *{_AWK_STRING}|g?sub\({_AWK_REGEX}, *{_AWK_STRING}(?:, *\$\d{{1,3}})?\)"
-)
-_AWK_STEP = (
-    rf"(?:print(?: *{_AWK_LIST})?|printf *{_AWK_STRING}(?: *, *{_AWK_LIST})?|exit|next|{_AWK_SET})"
-)
-_AWK_ACTION = rf"(?:for *\( *{_AWK_NAME} in {_AWK_NAME} *\) *)?{_AWK_STEP}"
-_AWK_BLOCK = rf"\{{ *{_AWK_ACTION}(?: *; *{_AWK_ACTION})* *;? *\}}"
-_AWK_CLAUSE = rf"(?:(?:{_AWK_TESTS}|BEGIN|END) *)?{_AWK_BLOCK}"
-_AWK = re.compile(rf" *(?:{_AWK_TESTS}|{_AWK_CLAUSE}(?:[ ;\n]*{_AWK_CLAUSE})*) *")
-
-
 def _awk(value: str, where: Where) -> str:
-    if 0 < len(value) <= LONGEST_SCRIPT and _AWK.fullmatch(value):
-        return ""
-    return f"{value} can do more than print"
+    return "" if only_prints(value) else f"{value} can do more than print"
+
+
+def _assignment(value: str, where: Where) -> str:
+    return "" if assigns(value) else f"{value} is no variable of the program's own"
 
 
 _JQ_MORE = re.compile(
@@ -163,6 +133,7 @@ _KINDS: Mapping[str, Kind] = {
     "slight": _slight,
     "sed": _sed,
     "awk": _awk,
+    "assignment": _assignment,
     "jq": _jq,
 }
 

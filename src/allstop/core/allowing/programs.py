@@ -55,7 +55,7 @@ _FD = Shape(
     " --changed-within=text --changed-before=text --prune --and=text --version -V",
     operands="text path*",
 )
-_AWK = Shape(options="-F=text", operands="awk path*", least=1)
+_AWK = Shape(options="-F=text -v=assignment", operands="awk path*", least=1)
 _AG = Shape(
     options="-i -s -S -w -v -l -L -c -o -Q -A=num -B=num -C=num -m=num -G=text -g=text --nocolor"
     " --noheading --nogroup --ignore=text --literal --count --column --ignore-case --word-regexp"
