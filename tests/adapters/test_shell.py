@@ -247,6 +247,17 @@ def test_k18_q22_what_is_too_long_too_deep_or_too_much_is_asked_about(text):
     assert appraise(Ask(id="1", argv=tuple(text.split())), POLICY).verdict == "ask"
 
 
+def test_k18_a_line_that_is_not_literal_says_which_word_that_is():
+    assert check(POLICY, 'rg foo -g "!$(id)" src').rule == 'not literal: "!$(id)"'
+    assert check(POLICY, "jq $FILTER a.json").rule == "not literal: $FILTER"
+    assert check(POLICY, "head -n $N a.txt").rule == "not literal: $N"
+
+
+def test_k18_a_line_goes_on_after_a_blank_and_a_backslash():
+    assert parse("ls -la \\\n  src | \\\n head") == parse("ls -la src | head")
+    assert parse("ls\\\n-la").why
+
+
 QUOTED = re.compile(r"""'[^']*'|"((?:[^"\\]|\\.)*)"|\\.""", re.DOTALL)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from allstop.adapters.shell.literals import literal, revision, short, text_of
+from allstop.adapters.shell.literals import exclusion, literal, revision, short, text_of
 from allstop.core.allowing.policy import Policy, Verdict, of_paths, weigh
 from allstop.core.approvals import Ask, Decision
 from allstop.core.plain import one_line
@@ -37,6 +37,10 @@ _SCRIPT_OPTIONS = frozenset({"-c", "-lc"})
 _INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
 _JOINTS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
 _DEEPEST = 20
+_BLANK = re.compile(rb"(?: +(?:\\\n *)*)?")
+"""Between words; a line that goes on in the next one has a blank before its end."""
+_BETWEEN = re.compile(rb"[ \n]*(?: (?:\\\n[ \n]*)+)*")
+_GLOBS = frozenset({"-g", "--glob", "--iglob"})
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
@@ -150,7 +154,7 @@ class _Reading:
 
     def _cover(self, start: int, end: int) -> None:
         """Whatever lies between two parts is blank, or the grammar has skipped something."""
-        if self._source[self._seen_to : start].strip(b" \n"):
+        if not _BETWEEN.fullmatch(self._source, self._seen_to, max(start, self._seen_to)):
             self._refuse("it has parts that are not words")
         self._seen_to = max(self._seen_to, end)
 
@@ -197,13 +201,15 @@ class _Reading:
         end, is_cut = node.start_byte, False
         for child in node.children:
             named = child.children[0] if child.type == "command_name" else child
-            if not is_cut and self._source[end : child.start_byte].strip(b" "):
+            if not is_cut and not _BLANK.fullmatch(self._source, end, child.start_byte):
                 self._refuse("it has parts that are not words")
             end = child.end_byte
             if child.type in ("variable_assignment", "file_redirect"):
                 further.append(child)
                 continue
             word = self._word(named, is_of_git=words[:1] == ["git"])
+            if word is None and words and words[-1] in _GLOBS:
+                word = exclusion(named)
             if word is None:
                 self._refuse(f"not literal: {short(named)}")
                 further.append(named)

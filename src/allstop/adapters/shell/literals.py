@@ -19,6 +19,7 @@ _REVISION = re.compile(
 _IN_DOUBLE_QUOTES = re.compile(
     r"""(?:[^\\$`!"]|\\(?![\n!])[\s\S]|\$(?=[)|]|\Z)|!(?=[ =]|\Z))*""",
 )
+_EXCLUSION = re.compile(r'"![\w*./-]+"', re.ASCII)
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPED_IN_QUOTES = re.compile(r'\\([\\$`"])')
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
@@ -54,6 +55,12 @@ def revision(node: Node) -> str | None:
     text = text_of(node)
     is_one = node.type in ("word", "concatenation") and _REVISION.fullmatch(text)
     return text if is_one else None
+
+
+def exclusion(node: Node) -> str | None:
+    """What a search leaves out, such as "!dist": only a shell that people type in sees more in it."""
+    text = text_of(node)
+    return text[1:-1] if node.type == "string" and _EXCLUSION.fullmatch(text) else None
 
 
 def _unquoted(text: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allstop.core.allowing.kinds import unlike
+from allstop.core.allowing.options import NO_VALUE
 from allstop.core.allowing.places import Where, readable
 from allstop.core.shell_words import set_of
 
@@ -43,4 +44,4 @@ def find(words: Words, where: Where) -> str:
             why = readable(word, where)
         if why:
             return why
-    return "an option lacks its value" if awaited else ""
+    return NO_VALUE if awaited else ""

@@ -139,6 +139,16 @@ SUBCOMMANDS: Mapping[str, Shape] = {
     "check-ignore": Shape(options="-v --verbose -q --quiet -n --non-matching --no-index"),
     "check-attr": Shape(options="-a --all --cached", operands="text path*"),
     "count-objects": Shape(options="-v --verbose -H --human-readable", operands=""),
+    "apply": Shape(
+        options="--check --stat --numstat --summary -p=num -v --verbose",
+        needs=("--check", "--stat", "--numstat", "--summary"),
+    ),
+    "hash-object": Shape(options="-t=text"),
+    "show-branch": Shape(
+        options="-a --all -r --remotes --current --topo-order --date-order --list --merge-base"
+        " --independent --no-name --sha1-name --topics --color[=text] --no-color",
+        operands="rev*",
+    ),
     "cherry": Shape(options="-v --abbrev[=num]", operands="rev*"),
     "version": Shape(options="--build-options", operands=""),
     "remote": Shape(options="-v --verbose", operands=""),

@@ -84,12 +84,11 @@ def _slight(value: str, where: Where) -> str:
 _SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{between('/')}/I?)"
 _SED_RANGE = rf"(?:{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|[+~]\d+))?!?)?"
 _SED_CHANGE = "|".join(
-    rf"s{mark}{between(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpI0-9]*"
+    rf"s{mark}{between(mark)}{mark}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpiImM0-9]*"
     for mark in ("/", "#", ",", "@", ":", r"\|")
 )
-_SED_ONE = (
-    rf" *{_SED_RANGE} *(?:[pdqPDnNhHgGx=]|{_SED_CHANGE}|\{{ *[pdqnN=] *(?:; *[pdqnN=] *)*;? *\}}) *"
-)
+_SED_STEP = rf" *{_SED_RANGE} *(?:[pdqPDnNhHgGx=l]|{_SED_CHANGE}) *"
+_SED_ONE = rf"(?:{_SED_STEP}| *{_SED_RANGE} *\{{{_SED_STEP}(?:;{_SED_STEP})*;? *\}} *)"
 _SED = re.compile(rf"{_SED_ONE}(?:[;\n]{_SED_ONE})*;?")
 
 

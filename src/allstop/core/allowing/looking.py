@@ -10,12 +10,14 @@ from allstop.core.allowing.searching import SEARCHES, hunts
 
 Words = tuple[str, ...]
 
+_SELF_EXPLAINING = frozenset({*PROGRAMS, "find", "tar"}) - {":", "printf", "type"}
+
 
 def looks(words: Words, where: Where) -> tuple[str, str]:
     """The name of what is done, and why that is not clearly harmless."""
     name, rest = words[0], words[1:]
-    if rest == ("--help",) and name in PROGRAMS:
-        return f"{name} --help", ""
+    if rest in (("--help",), ("--version",)) and name in _SELF_EXPLAINING:
+        return f"{name} {rest[0]}", ""
     if name in CHECKS:
         return name, CHECKS[name](rest, where)
     if rest and (shape := SUBCOMMANDS.get(name, {}).get(rest[0])):

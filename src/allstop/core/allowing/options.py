@@ -1,8 +1,8 @@
 """Programs with exactly the options and arguments that are known to do no harm.
 
-A shape is written as people read it: `-l` is a flag, `-n=num` takes a value, `--color[=text]` may
-take one, `-NUM` stands for -1, -20 and so on. Operands are kinds too; a star after the last one
-means any number of them.
+A shape is written as people read it: `-l` is a flag, `-n=num` takes a value, `--arg=name+text` takes
+two, `--color[=text]` may take one, `-NUM` stands for -1, -20 and so on. Operands are kinds too; a
+star after the last one means any number of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from msgspec import Struct
 
 from allstop.core.allowing.kinds import unlike
 from allstop.core.allowing.places import Where
+
+NO_VALUE = "an option lacks its value"
+NO_ARGUMENT = "it lacks an argument"
 
 
 class Letters(Enum):
@@ -90,7 +93,7 @@ class _Reading:
         self._taken: list[tuple[str, str]] = []
         self._operands: list[str] = []
         self._awaited = ""
-        """The kind of a value that is to come."""
+        """The kinds of values that are to come."""
 
     def taken(self) -> Taken:
         """After all words have been read."""
@@ -110,7 +113,7 @@ class _Reading:
                 self._operands.append(word)
             if why:
                 return why
-        return "an option lacks its value" if self._awaited else self._end()
+        return NO_VALUE if self._awaited else self._end()
 
     def _option(self, word: str) -> str:
         if self._shape.options_first and self._operands:
@@ -118,7 +121,7 @@ class _Reading:
         return self._long(word) if word.startswith("--") else self._short(word)
 
     def _value(self, word: str) -> str:
-        kind, self._awaited = self._awaited, ""
+        kind, _, self._awaited = self._awaited.partition("+")
         if word.startswith("-") and word != "-" and kind != "num":
             return f"{word} could be an option"
         self._taken[-1] = (self._taken[-1][0], word)
@@ -176,7 +179,7 @@ class _Reading:
         if taken.has(*shape.instead):
             kinds = kinds[1:]
         elif len(self._operands) < shape.least:
-            return "it lacks an argument"
+            return NO_ARGUMENT
         return self._of_operands(kinds)
 
     def _of_operands(self, kinds: list[str]) -> str:

@@ -18,6 +18,7 @@ class Where(Struct, frozen=True, gc=False, kw_only=True):
     root: str
     folders: tuple[Steps, ...] = ((),)
     scratch: str = ""  # another folder in which it may do as it likes
+    is_fed: bool = False  # it reads what the command before it writes
 
     def leads(self, path: str) -> tuple[Steps, ...] | None:
         """Where a path ends, from each of the folders; None if that can be outside."""

@@ -20,6 +20,7 @@ from allstop.core.allowing.denied import (
 from allstop.core.allowing.git import git
 from allstop.core.allowing.guarded import guarded
 from allstop.core.allowing.looking import looks
+from allstop.core.allowing.options import NO_ARGUMENT, NO_VALUE
 from allstop.core.allowing.places import (
     HARMLESS,
     MOST_FOLDERS,
@@ -88,7 +89,7 @@ def _said(policy: Policy, line: Line) -> Iterator[Verdict]:
     for place, command in enumerate(line.commands):
         if command.after not in ("&&", "|"):
             where = everywhere
-        yield from _of_command(policy, command, where)
+        yield from _of_command(policy, command, replace(where, is_fed=command.after == "|"))
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _moved(command, where, following)
         everywhere = _either(everywhere, where)
@@ -108,6 +109,8 @@ def _of_command(policy: Policy, command: Simple, where: Where) -> Iterator[Verdi
     name, why = _built_in(command.words, where, policy.start())
     if not why:
         yield Verdict(decision=Decision.ALLOW, rule=f"built-in: {name}", part=part)
+    elif command.is_cut and why in (NO_VALUE, NO_ARGUMENT):
+        return  # the line says what it is that is not known
     elif not any(rule.decision is Decision.ALLOW for rule in matching):
         yield Verdict(decision=Decision.ASK, rule=f"{name}: {why}", part=part)
 

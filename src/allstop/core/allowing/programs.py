@@ -1,8 +1,8 @@
 """Programs that only look, each with exactly the options that are known to do no harm.
 
 What is missing is missing for a reason more often than not: `sort -o`, `tree -o` and `xxd`'s second
-operand write; `rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets; `man`,
-`jq --arg` and `yq` can read more than they seem to; `yarn`, `pnpm`, `poetry` and `pytest` may load code
+operand write; `rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets; `man`
+and `yq` can read more than they seem to; `yarn`, `pnpm`, `poetry` and `pytest` may load code
 of the workspace before they print as much as their version; `lsof` may ask the network for names.
 """
 
@@ -63,6 +63,11 @@ _AG = Shape(
     operands="text path*",
     instead=("-g",),
 )
+_GZIP = Shape(
+    options="-c -d -l -t -v --stdout --to-stdout --decompress --list --test --verbose",
+    needs=("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"),
+    least=1,
+)
 _SUM = Shape(options="-b -t --binary --text --tag -z --zero")
 _VERSION = Shape(options="--version", operands="", needs=("--version",))
 _VERSION_LARGE = Shape(options="--version -V", operands="", needs=("--version", "-V"))
@@ -105,7 +110,7 @@ PROGRAMS: Mapping[str, Shape] = {
     "jq": Shape(
         options="-r -c -e -n -s -S -C -M -a -j -R --raw-output --compact-output --exit-status"
         " --null-input --slurp --sort-keys --color-output --monochrome-output --ascii-output"
-        " --join-output --raw-input --tab --indent=num --version",
+        " --join-output --raw-input --tab --indent=num --arg=name+text --argjson=name+text --version",
         operands="jq path*",
     ),
     "tree": Shape(
@@ -260,7 +265,9 @@ PROGRAMS: Mapping[str, Shape] = {
     "base64": Shape(options="-w=num --wrap=num -d --decode", operands="path"),
     "shuf": Shape(options="-n=num -e -z --head-count=num"),
     "iconv": Shape(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
-    "zcat": Shape(least=1),
+    **dict.fromkeys(["zcat", "bzcat", "xzcat", "zstdcat"], Shape(least=1)),
+    "gzip": _GZIP,
+    "gunzip": _GZIP,
     "unzip": Shape(options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1),
     "zipinfo": Shape(options="-1 -s -m -l -h -t", operands="path text*", least=1),
     "tokei": Shape(options="-f --files -s=text --sort=text -t=text --types=text -e=text"),

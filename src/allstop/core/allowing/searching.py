@@ -10,6 +10,8 @@ from allstop.core.allowing.secrets import CODE
 from allstop.core.shell_words import set_of
 
 GREPS = set_of("grep egrep fgrep")
+_FED = set_of("rg ag")
+"""Without a path they search what they are fed, and not the folder."""
 SEARCHES = GREPS | set_of("rg ag")
 _NAMES_ONLY = set_of(
     "-l -L -c -q --files-with-matches --files-without-match --count --count-matches --quiet --silent"
@@ -39,6 +41,8 @@ def hunts(name: str, taken: Taken, where: Where) -> str:
         return ""
     patterned = taken.has("-e", "-f", "--regexp", "--file")
     paths = taken.operands if patterned else taken.operands[1:]
+    if where.is_fed and not paths and name in _FED:
+        return ""
     folders = [end for path in paths or (".",) for end in where.leads(path) or ()]
     folders = [end for end in folders if not end or "." not in end[-1][1:]]
     patterns = _patterns(taken)
