@@ -103,7 +103,7 @@ class _Reading:
         for place, word in enumerate(words):
             if self._awaited:
                 why = self._value(word)
-            elif word == "--":
+            elif word == "--" and not (self._shape.options_first and self._operands):
                 self._operands += words[place + 1 :]
                 break
             elif word.startswith("-") and word != "-":
