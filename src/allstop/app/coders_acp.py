@@ -25,6 +25,7 @@ INSTALLS = {
 
 HABITS = {
     "claude-agent-acp": {
+        "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",  # a command is judged by where it runs
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a turn's end is the end of all in it
         "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",  # asks its model what we may say next
     }

@@ -220,6 +220,7 @@ def test_k18_leave_for_a_change_is_asked_with_its_files():
         ({"command": ["make", "a;b"]}, (), '["make", "a;b"]'),
         ({"command": "ls", "cwd": "/project"}, ("ls",), "ls"),
         ({"command": "ls", "cwd": "/etc; x"}, (), "cd '/etc; x' && ls"),
+        ({"command": "ls", "directory": "sub"}, (), "cd sub && ls"),
         ({"command": "echo $HOME"}, (), "echo $HOME"),
     ],
 )

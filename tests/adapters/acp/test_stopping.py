@@ -48,6 +48,18 @@ async def test_f1_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench
     assert "second" in told
 
 
+async def test_k18_a_command_runs_where_it_was_judged(bench):
+    """K18: `cd` holds for its own line."""
+    steps = [bash("mkdir sub; cd sub; pwd"), bash("pwd"), "zebra"]
+    agent = await bench.agent(lambda asked: steps[len(came_back(asked))])
+
+    await bench.turn(agent)
+
+    moved, back = came_back(bench.asked_last)
+    assert moved.startswith('"/project/sub')
+    assert back == '"/project"'
+
+
 async def test_k2_a_daemon_of_its_own_ends_with_the_turn(bench):
     """K2: one with its own session, which no signal to a group reaches."""
     daemon = f"setsid nohup sh -c 'trap \"\" TERM HUP; {BEATS}' >/dev/null 2>&1 & sleep 0.3; true"

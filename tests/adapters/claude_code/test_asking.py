@@ -71,6 +71,22 @@ async def test_f5_what_is_allowed_is_done(bench):
     assert sorted(path.name for path in bench.work.iterdir()) == ["made.txt", "one"]
 
 
+@pytest.mark.parametrize("manner", [{"asks_first": True}, {"ruled": True}], ids=str)
+async def test_k18_a_command_runs_where_it_was_judged(bench, manner):
+    """K18: `cd` holds for its own line; git in a folder would take the settings of that folder."""
+    (bench.work / "sub").mkdir()
+    bench.hand_over()
+    steps = (bash("cd sub && pwd"), bash("pwd"), "zebra")
+    ruled = manner.get("ruled", False)
+    agent = await bench.agent(one_by_one(*steps), ruled=ruled)
+
+    await bench.turn(agent, Onlooker(allows=True), asks_first=not ruled)
+
+    moved, back = came_back(bench.server.requests[-1])
+    assert moved.startswith('"/project/sub')
+    assert back == '"/project"'
+
+
 class Ruled(Onlooker):
     """Where nobody answers, and one rule denies."""
 

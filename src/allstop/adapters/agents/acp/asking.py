@@ -18,6 +18,8 @@ SHOWN_CHARS = 4000
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 """The answer where the turn is over, or where no other fits."""
 
+_FOLDERS = ("cwd", "workdir", "directory", "dir_path")
+"""Where a command is to run, by the names that agents have for it."""
 _NO = ("reject_once", "reject_always")
 
 
@@ -49,7 +51,7 @@ def answer_to(wanted: Permission, told: Answer) -> dict[str, object]:
 
 def _command(name: str, call: ToolCall, line: str, cwd: str) -> Ask:
     given = call.raw_input if isinstance(call.raw_input, dict) else {}
-    place = next((given[key] for key in ("cwd", "workdir") if given.get(key)), cwd)
+    place = next((given[key] for key in _FOLDERS if given.get(key)), cwd)
     if place != cwd:
         return Ask(id=name, text=f"cd {shlex.quote(str(place))} && {line}")
     return Ask(id=name, argv=literal_words(line), text=line)

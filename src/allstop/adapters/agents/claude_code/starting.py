@@ -79,7 +79,12 @@ def launch_of(program: Program, turn: Turn, box: Box, opening: Opening) -> Launc
         argv=(program.path, *_arguments(program, turn, opening)),
         box=box,
         label=turn.run,
-        env={**box.env, **_cap(turn.max_tokens), **_environment(program)},
+        env={
+            **box.env,
+            **_cap(turn.max_tokens),
+            **_where(program, turn),
+            **_environment(program),
+        },
     )
 
 
@@ -116,6 +121,12 @@ def _cap(max_tokens: int | None) -> dict[str, str]:
     if max_tokens is None or max_tokens >= USUAL_OUTPUT:
         return {}
     return {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
+
+
+def _where(program: Program, turn: Turn) -> dict[str, str]:
+    """A command is judged by where it runs, so none of them moves those that follow."""
+    is_judged = turn.asks_first or program.ruled
+    return {"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1"} if is_judged else {}
 
 
 def _environment(program: Program) -> dict[str, str]:
