@@ -173,3 +173,16 @@ def test_u4_a_file_without_agents_gets_the_scripted_one_and_keeps_what_it_says(e
 def test_u4_nobody_can_be_picked_who_is_not_here(empty_room):
     assert empty_room.post("/setup", {"agent": "codex-of-my-dreams"}).status == 409
     assert not (empty_room.person.repository / "allstop.toml").exists()
+
+
+def test_u2_what_only_the_checkout_has_is_listed_with_what_it_waits_for(room):
+    room.person.commit()
+    more = '\n[agents.other]\ndriver = "command"\ncommand = ["other"]\n'
+    room.person.write("allstop.toml", FILE + more)
+
+    listed = room.read("/settings")
+
+    found = row(listed, "agents.other.driver")
+    assert (found["written"], found["file_value"]) == (True, "command")
+    assert found["waits_for"]
+    assert row(listed, "agents.demo.driver")["waits_for"] == ""

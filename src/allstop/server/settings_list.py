@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -29,14 +30,19 @@ def listed(house: House, problem: str) -> SettingList:
         return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
     file, there = _file(house)
     counting = {row.key: row for row in rows(loaded)}
-    coming = {row.key: row for row in rows(house.checkout)} if not file.problem else {}
-    all_rows = {**coming, **counting}
+    all_rows = {**_coming(house, counting.keys()), **counting} if not file.problem else counting
     return SettingList(
         settings=[_row(row, there.get(key, Standing())) for key, row in all_rows.items()],
         file=file,
         notes=list(loaded.notes),
         problem=problem,
     )
+
+
+def _coming(house: House, known: KeysView[str]) -> dict[str, Row]:
+    """In place of what counts, where the checkout has settings that don't: a new agent's, say."""
+    checkout = house.checkout
+    return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}
 
 
 def _file(house: House) -> tuple[SettingsFile, dict[str, Standing]]:

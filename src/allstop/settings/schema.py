@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import NODEFAULT, UNSET, to_builtins
 from msgspec.inspect import (
@@ -68,6 +68,7 @@ def inside(kind: Type, name: str) -> Type | None:
     return None
 
 
+@lru_cache(maxsize=2048)  # asked for each setting that is listed, again and again
 def kind_at(path: KeyPath) -> Type | None:
     kind: Type | None = root()
     for part in path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import UNSET, Struct
@@ -301,6 +302,7 @@ def sensitive_part(document: Document) -> Document:
     return part
 
 
+@lru_cache(maxsize=2048)  # asked for each setting that is listed
 def reason_for(path: tuple[str, ...]) -> str:
     """Why this setting may need to be accepted; "" where it never does."""
     for sensitive in SENSITIVE:

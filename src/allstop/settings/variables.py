@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from allstop.settings.aliases import ALIASES
 from allstop.settings.layers import Layer
@@ -83,6 +84,7 @@ def variables_layer(variables: Mapping[str, str], agents: Iterable[str]) -> Laye
     return layer_of(said, problems)
 
 
+@cache
 def _known_names() -> dict[str, tuple[str, ...]]:
     own = {_variable_of(key): key for key in fixed_keys()}
     return {**{_variable_of(alias): key for alias, key in ALIASES.items()}, **own, **_OTHER_NAMES}
