@@ -52,6 +52,15 @@ def test_whoever_takes_gzip_gets_it(built):
     assert gzip.decompress(answer.body) == b"a script"
 
 
+def test_an_upgrade_under_a_server_that_runs_does_not_mix_two_pages(tmp_path):
+    script = tmp_path / "index-CccNnXkD.js"
+    script.write_text("of this version")
+    files = files_in(tmp_path)
+    script.unlink()
+
+    assert page(files, _asked("/index-CccNnXkD.js")).body == b"of this version"
+
+
 @pytest.mark.parametrize("path", ["/", "/board", "/runs/board/T1.1", "/rooms/default"])
 def test_the_page_has_addresses_of_its_own(built, path):
     assert page(built, _asked(path, accept="text/html")).body == b"<!doctype html>the page"

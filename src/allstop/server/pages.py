@@ -43,21 +43,24 @@ LOG_IN = _PLAIN.format(
 )
 NOT_BUILT = _PLAIN.format(
     title="The page is not built",
-    text="<p>In a checkout of the source, <code>make web</code> builds it; then reload. Everything "
-    "it does can be done in the terminal too: see <code>allstop --help</code>. The API is at "
+    text="<p>In a checkout of the source, <code>make web</code> builds it; then start "
+    "<code>allstop up</code> again. Everything it does can be done in the terminal too: see <code>allstop --help</code>. The API is at "
     "<code>/api/v1</code>.</p>",
 )
 
 
 class File(NamedTuple):
-    path: Path
+    body: bytes
     kind: str
     cache: str
-    zipped: Path | None
+    zipped: bytes | None
 
 
 def files_in(folder: Path) -> dict[str, File]:
-    """Every file that is served, by its address: nothing else can be asked for."""
+    """Every file that is served, by its address: nothing else can be asked for.
+
+    They are read once: an upgrade under a server that runs must not mix two pages.
+    """
     found = {}
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
@@ -66,7 +69,10 @@ def files_in(folder: Path) -> dict[str, File]:
         zipped = path.with_name(f"{path.name}.gz")
         cache = _KEPT if _HASHED.fullmatch(path.name) else "no-store"
         found[f"/{name}"] = File(
-            path, _KINDS[path.suffix], cache, zipped if zipped.is_file() else None
+            path.read_bytes(),
+            _KINDS[path.suffix],
+            cache,
+            zipped.read_bytes() if zipped.is_file() else None,
         )
     return found
 
@@ -88,5 +94,5 @@ def _answer(file: File, request: Request) -> Response:
     headers = {"cache-control": file.cache, "content-type": file.kind}
     if file.zipped and "gzip" in request.headers.get("accept-encoding", ""):
         headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}
-        return Response(file.zipped.read_bytes(), headers=headers)
-    return Response(file.path.read_bytes(), headers=headers)
+        return Response(file.zipped, headers=headers)
+    return Response(file.body, headers=headers)
