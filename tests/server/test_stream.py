@@ -1,6 +1,7 @@
 """The stream of events: everything once, in order, over reconnects, kills and restarts."""
 
 import itertools
+import socket
 
 import pytest
 
@@ -48,6 +49,21 @@ def test_only_what_is_wanted_is_heard(room):
         # of the other nothing has come; the end of the stream is the next thing it hears
         room.close()
         assert none.next() is None
+
+
+def test_who_asks_for_the_head_of_the_stream_does_not_listen(still_room):
+    asked = (
+        f"HEAD /api/v1/stream HTTP/1.1\r\nHost: {still_room.host}\r\n"
+        f"Authorization: Bearer {still_room.token}\r\nConnection: close\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", still_room.port), timeout=10) as connection:
+        connection.sendall(asked.encode())
+        said = b""
+        while more := connection.recv(65536):  # to the end, which comes
+            said += more
+
+    assert said.startswith(b"HTTP/1.1 200")
+    assert b"text/event-stream" in said
 
 
 @pytest.mark.parametrize("query", ["?kinds=nonsense", "?after=nonsense", "?other=1"])

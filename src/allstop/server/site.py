@@ -84,6 +84,8 @@ class Site:
         return self._said(await route.do(self._desk, given))
 
     def _stream(self, request: Request) -> Response:
+        if request.method == "HEAD":  # who keeps the connection for more would listen for ever
+            return Response(media_type="text/event-stream")
         given = _given(request, asked.Stream, {})
         if self._desk.hub.listeners >= MOST_LISTENERS:
             return answers.refused(Refusal(503, "too_many", "too many listen already"))
