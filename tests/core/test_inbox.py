@@ -197,3 +197,24 @@ def test_b17_work_that_could_not_be_merged_waits_with_what_helps():
         (Kind.MERGE, "allstop approve a", ("approve", *stalled)),
         (Kind.MERGE, "allstop retry b", stalled),
     ]
+
+
+def test_b11_what_is_stopped_shows_its_question_as_before_and_asks_nothing_at_a_limit():
+    """While all stand still only the board's tasks are told."""
+    waits = Task(
+        id="a",
+        title="A",
+        number=1,
+        status=Status.WAITING,
+        open="T1.1",
+        note="asks: which one?",
+        changed_at=EPOCH,
+    )
+    limited = replace(waits, id="b", note="limit reached: turns: 2 of 2")
+
+    waiting = inbox((), [waits, limited], EPOCH, helms.fold([]))
+
+    assert [(each.kind, each.text, each.options, each.do) for each in waiting] == [
+        (Kind.PENDING, "which one?", ("answer",), 'allstop answer a "…"'),
+        (Kind.PAUSED, "limit reached: turns: 2 of 2", (), "allstop log b"),
+    ]

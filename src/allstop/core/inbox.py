@@ -179,12 +179,15 @@ def what_helps(task: Task) -> str:
         return f"allstop approve {task.id}"
     if task.status is Status.MERGING:
         return "allstop run"  # once the changes that are in the way are committed
-    if task.asks and task.note.startswith("asks: "):
+    if task.asks and task.note.startswith(_ASKS):
         return f'allstop answer {task.id} "…"'
     if task.asks:
         return f"allstop log {task.id}"
     return mending.command(task)
 
+
+_ASKS = "asks: "
+"""With this the note of a task begins whose agent asks something."""
 
 _KINDS = {
     Status.REVIEW: Kind.REVIEW,
@@ -199,9 +202,11 @@ _OPTIONS = {
 
 
 def _kind_of(task: Task) -> Kind:
-    """One that waits and asks nothing has work that could not be merged."""
+    """One that waits and is at no work has work that could not be merged."""
     if task.status is Status.WAITING and not task.asks:
         return Kind.MERGE
+    if task.status is Status.WAITING and not task.note.startswith(_ASKS):
+        return Kind.PAUSED  # at a limit, say: there is no question to answer
     return _KINDS.get(task.status, Kind.FAILED)
 
 
@@ -219,7 +224,7 @@ def _of_task(task: Task) -> Waiting:
         id=task.id,
         run=run,
         kind=kind,
-        text=task.note[:TEXT_CHARS] or one_line(task.title),
+        text=task.note.removeprefix(_ASKS)[:TEXT_CHARS] or one_line(task.title),
         since=task.changed_at,
         do=what_helps(task),
         options=_options(task, kind),
