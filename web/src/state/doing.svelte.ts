@@ -22,12 +22,19 @@ class Doing {
     else void this.send(deed, task, '')
   }
 
-  send = async (deed: Deed, task: TaskView, text: string) => {
-    this.asks = undefined
-    await said(`${deed.label}: ${task.title}`, () =>
-      post<Done>(`/runs/${part(task.id)}/commands`, wordsOf(deed, text)),
-    )
+  send = (deed: Deed, task: TaskView, text: string) =>
+    said(`${deed.label}: ${task.title}`, sending(deed, task, text))
+
+  /** The same from a box, which stays open and says so where it is refused. */
+  sendAsked = async ({ deed, task }: { deed: Deed; task: TaskView }, text: string) => {
+    const asked = this.asks
+    await reported(`${deed.label}: ${task.title}`, sending(deed, task, text))
+    if (this.asks === asked) this.asks = undefined
   }
+}
+
+function sending(deed: Deed, task: TaskView, text: string) {
+  return () => post<Done>(`/runs/${part(task.id)}/commands`, wordsOf(deed, text))
 }
 
 /** Tell a run something and report it. */
@@ -43,10 +50,15 @@ export function open(
   return said(report, () => post<Done>('/runs', order))
 }
 
+/** Raises what it was refused for. */
+export async function reported(report: string, send: () => Promise<Done>): Promise<void> {
+  const done = await send()
+  notices.tell(done.note ? `${report} (${done.note})` : report)
+}
+
 async function said(report: string, send: () => Promise<Done>): Promise<boolean> {
   try {
-    const done = await send()
-    notices.tell(done.note ? `${report} (${done.note})` : report)
+    await reported(report, send)
     return true
   } catch (error) {
     notices.failed(error)
