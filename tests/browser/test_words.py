@@ -93,3 +93,26 @@ def test_u4_a_new_task_that_was_refused_stays_in_its_box_which_says_why(scene, b
 
     expect(box.get_by_role("alert")).to_contain_text("T999")
     expect(box.get_by_label("Title")).to_have_value("Needs what is not there")
+
+
+def test_b19_a_task_is_given_to_another_agent_where_it_is_written_and_where_it_is_edited(
+    scene, board
+):
+    board.keyboard.press("n")
+    box = board.get_by_role("dialog", name="New task")
+    box.get_by_label("Title").fill("For one of them")
+    box.get_by_label("Agent").select_option("claude")
+    box.get_by_label("Operation").fill("chores")
+    board.keyboard.press("Enter")
+    wait_for(lambda: "For one of them" in scene.titles("pending"), "the new task")
+    task = scene.id_of("For one of them")
+    made = scene.ask(f"/tasks/{task}")
+    assert (made["agent"], made["operation"]) == ("claude", "chores")
+
+    board.goto(f"{scene.url}/#/task/{task}")
+    board.get_by_role("button", name="Edit").click()
+    board.get_by_label("Agent").select_option("gpt")
+    board.get_by_role("button", name="Save").click()
+
+    wait_for(lambda: scene.ask(f"/tasks/{task}")["agent"] == "gpt", "the other agent")
+    assert scene.ask(f"/tasks/{task}")["operation"] == "chores"

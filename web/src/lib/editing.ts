@@ -9,6 +9,8 @@ export interface Fields {
   tags: string
   needs: string
   priority: string
+  agent: string
+  operation: string
 }
 
 export interface Words {
@@ -17,6 +19,8 @@ export interface Words {
   tags: string[]
   needs: string[]
   priority: number
+  agent: string | null
+  operation: string
 }
 
 /** As a browser's fields give them back where nobody types: these know no other line ends. */
@@ -27,6 +31,8 @@ export function fieldsOf(task: TaskView | undefined): Fields {
     tags: task?.tags.join(', ') ?? '',
     needs: task?.needs.join(', ') ?? '',
     priority: String(task?.priority ?? 0),
+    agent: task?.agent ?? '',
+    operation: (task?.operation ?? '').replaceAll(/[\r\n]/g, ''),
   }
 }
 
@@ -37,6 +43,8 @@ export function wordsIn(fields: Fields): Words {
     tags: list(fields.tags),
     needs: list(fields.needs),
     priority: Number(fields.priority || 0),
+    agent: fields.agent || null,
+    operation: fields.operation.trim(),
   }
 }
 
