@@ -56,7 +56,7 @@ def test_what_agents_write_can_do_nothing(salon):
     expect(tab.page.locator(".page img, .page script, .markdown b")).to_have_count(0)
     expect(tab.log.get_by_role("link")).to_have_count(0)
     assert "\x1b" not in tab.page.content()
-    assert tab.page.title() == "Rooms · allstop"
+    assert tab.page.title() == "default · Rooms · allstop"
 
 
 def test_a_thread_with_a_hostile_name_is_only_a_name(salon):

@@ -1,0 +1,71 @@
+"""U2, U5: who goes into something and comes back is where they were."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.conftest import PHONE
+from browser.test_board_order import card, titles
+
+RUNNING = "Paginate the audit log"
+LATER = "Warn before a trial ends"
+LONG = "Schifffahrtsgesellschaftskapitän" * 4
+
+
+@pytest.fixture
+def board(visit):
+    page = visit().page("board")
+    expect(card(page, LATER)).to_be_visible()
+    return page
+
+
+def test_u5_who_goes_back_to_the_board_is_at_the_card_they_left(board):
+    card(board, LATER).focus()
+    board.keyboard.press("Enter")
+    expect(board.get_by_role("heading", level=1, name=LATER)).to_be_focused()
+
+    board.go_back()
+
+    expect(card(board, LATER)).to_be_focused()
+
+
+def test_u5_a_tab_is_named_after_what_it_shows(board):
+    card(board, LATER).click()
+
+    expect(board).to_have_title(re.compile(rf"^\(\d+\) {LATER} · Task · allstop$"))
+
+
+def test_u2_the_way_back_to_the_board_keeps_its_filter(scene, board):
+    board.get_by_role("searchbox", name="Filter cards").fill("trial")
+    expect(titles(board)).to_have_text([LATER])
+    card(board, LATER).click()
+    board.get_by_role("tab", name="About").wait_for()
+
+    board.keyboard.press("Escape")
+
+    expect(board).to_have_url(f"{scene.url}/#/board?text=trial")
+    expect(titles(board)).to_have_text([LATER])
+
+
+def test_u2_on_a_phone_the_way_back_leads_to_the_same_column(visit):
+    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
+    page.get_by_role("button", name="To do").tap()
+    card(page, LATER).tap()
+    expect(page.get_by_role("heading", level=1, name=LATER)).to_be_visible()
+
+    page.go_back()
+
+    expect(card(page, LATER)).to_be_visible()
+    expect(card(page, RUNNING)).to_be_hidden()
+
+
+def test_u5_a_long_word_in_a_title_can_be_read_to_its_end(scene, visit):
+    scene.add((LONG, "ui", "audit"))
+    page = visit(viewport=PHONE).page(f"task/{scene.id_of(LONG)}")
+    heading = page.get_by_role("heading", level=1, name=LONG)
+    expect(heading).to_be_visible()
+
+    box = heading.bounding_box()
+    assert box["x"] + box["width"] <= PHONE["width"]
+    assert heading.evaluate("it => it.scrollWidth <= it.clientWidth")
