@@ -48,6 +48,17 @@ def test_u2_the_way_back_to_the_board_keeps_its_filter(scene, board):
     expect(titles(board)).to_have_text([LATER])
 
 
+def test_u2_a_filter_says_what_it_leaves_and_can_be_cleared(scene, board):
+    everything = len(scene.tasks())
+    board.get_by_role("searchbox", name="Filter cards").fill("no such thing")
+
+    expect(board.get_by_text("Nothing matches")).to_have_count(6)
+    expect(board.get_by_text(f"0 of {everything}")).to_be_visible()
+    board.get_by_role("button", name="Clear").click()
+    expect(card(board, LATER)).to_be_visible()
+    expect(board).to_have_url(f"{scene.url}/#/board")
+
+
 def test_u2_on_a_phone_the_way_back_leads_to_the_same_column(visit):
     page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
     page.get_by_role("button", name="To do").tap()
