@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from browser.conftest import PHONE
 from people import wait_for
 
 STOPPED = re.compile(r"^stopped in \d+ ms$")
@@ -97,6 +98,33 @@ def test_k3_a_browser_that_is_signed_out_is_told_what_stops_everything(at_work, 
     here.complaints.clear()
 
 
+def test_k3_only_who_is_not_known_is_told_that_they_are_signed_out(at_work, visit):
+    """A 403 is of a proxy or of a request gone wrong: it is tried again, and no lie is told."""
+    here = visit()
+    here.context.add_init_script("delete window.SharedWorker")
+    here.context.route("**/api/v1/stream", lambda route: route.fulfill(status=403))
+    page = here.page("home")
+    refused = []
+
+    def refuse_two(route):
+        if len(refused) < 2:
+            refused.append(route)
+            route.fulfill(status=403)
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/allstop", refuse_two)
+    news = page.get_by_text("No news for")
+    expect(news).to_contain_text("the server answers 403")
+    expect(news).to_contain_text("ALLSTOP still works")
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
+
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    expect(page.get_by_text("signed out")).to_have_count(0)
+    assert is_stopped(at_work)
+    here.complaints.clear()
+
+
 def test_k3_nobody_is_told_that_allstop_works_while_no_server_answers(at_work, visit):
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")
@@ -134,6 +162,17 @@ def test_u1_a_stop_empties_the_running_column_and_resume_fills_it_again(at_work,
 
     for tab in (page, late):
         expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+
+
+def test_u2_dragging_is_offered_only_where_there_is_something_to_drag_with(at_work, visit):
+    finger = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
+    mouse = visit().page("board")
+
+    mouse.get_by_role("button", name="ALLSTOP").click()
+
+    expect(mouse.get_by_text("Drop a task here to start it")).to_be_visible()
+    expect(finger.get_by_text("Nothing runs")).to_be_visible()
+    expect(finger.get_by_text("Drop a task here to start it")).to_be_hidden()
 
 
 def test_u3_a_tab_without_a_worker_lets_go_of_its_stream_while_nobody_looks(at_work, visit):
