@@ -65,6 +65,37 @@ def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_wor
     assert is_stopped(at_work)
 
 
+def test_u1_without_news_the_button_is_there_although_it_was_pressed_before(at_work, visit):
+    """Somebody may have resumed since: the page can't know."""
+    here = visit()
+    here.context.add_init_script("delete window.SharedWorker")
+    here.context.route("**/api/v1/stream", lambda route: route.abort())
+    page = here.page("home")
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
+    expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
+    at_work.tell("all", "resume")
+    assert not is_stopped(at_work)
+
+    page.get_by_role("button", name="ALLSTOP", exact=True).click()
+
+    wait_for(lambda: is_stopped(at_work), "the second stop")
+
+
+def test_u1_on_a_phone_what_the_button_says_can_be_read(at_work, visit):
+    here = visit(viewport=PHONE, is_mobile=True, has_touch=True)
+    page = here.page("home")
+    page.route("**/api/v1/allstop", lambda route: route.abort())
+    page.get_by_role("button", name="ALLSTOP", exact=True).tap()
+
+    said = page.get_by_text("run `allstop stop` in a terminal")
+    expect(said).to_be_visible()
+    box, around = said.bounding_box(), page.get_by_role("banner").bounding_box()
+    assert around["y"] <= box["y"]
+    assert box["y"] + box["height"] <= around["y"] + around["height"]
+    page.unroute("**/api/v1/allstop")
+    wait_for(lambda: is_stopped(at_work), "the stop")
+
+
 def test_u1_allstop_is_said_until_it_is_heard(at_work, visit):
     here = visit()
     lost = []
