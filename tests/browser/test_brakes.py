@@ -234,6 +234,25 @@ def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
     here.complaints.clear()
 
 
+def test_u5_a_page_that_can_not_be_loaded_says_so_and_comes_once_the_server_answers(at_work, visit):
+    here = visit()
+    page = here.page("home")
+    away = re.compile(r"/assets/|/healthz")
+    here.context.route(away, lambda route: route.abort())
+    page.goto(f"{at_work.url}/#/settings")
+    trouble = page.get_by_role("alert")
+    expect(trouble).to_contain_text("This page could not be loaded.")
+
+    trouble.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("The server is not reachable.")).to_be_visible()
+    expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_visible()
+    here.context.unroute(away)
+    trouble.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
+    here.complaints.clear()
+
+
 def test_u5_a_cut_stream_that_tabs_share_is_taken_up_again_for_all_of_them(at_work, visit):
     here = visit()
     tabs = [here.page("board") for _ in range(3)]
