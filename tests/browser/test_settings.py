@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from browser.conftest import PHONE
 from people import at_home
 from scenes import Scene
 
@@ -110,3 +111,13 @@ def test_u2_the_search_is_kept_in_the_address_and_only_what_differs_can_be_shown
     expect(page.get_by_role("searchbox", name="Find a setting")).to_have_value("loop")
     expect(page.get_by_role("listitem").filter(has_text="loop.max_parallel")).to_have_count(1)
     expect(page.get_by_role("listitem").filter(has_text="loop.idle_seconds")).to_have_count(0)
+
+
+def test_u5_the_colours_are_chosen_on_a_phone_too(visit):
+    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("settings")
+
+    page.get_by_label("Colours").select_option("dark")
+
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.get_by_label("Colours")).to_have_value("dark")

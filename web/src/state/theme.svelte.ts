@@ -2,6 +2,8 @@
 
 export type Theme = 'system' | 'light' | 'dark'
 
+export const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+
 const KEY = 'allstop.theme'
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
 
@@ -15,7 +17,11 @@ class Choice {
   }
 
   next(): void {
-    this.is = NEXT[this.is]
+    this.choose(NEXT[this.is])
+  }
+
+  choose(is: Theme): void {
+    this.is = is
     localStorage.setItem(KEY, this.is)
     this.apply()
   }
