@@ -32,6 +32,8 @@ from allstop.app.tracing import tracing
 from allstop.core.approvals import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
+from allstop.core.moves import TakeTurn
+from allstop.core.run import OpenMove
 from allstop.engines.local import LocalEngine
 from allstop.loop.days import Days
 from allstop.loop.hands import Hands
@@ -90,7 +92,7 @@ async def workshop(
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
-        appraise=appraiser(house),
+        appraise=appraiser(house, launcher, trees),
         most_microusd=most_microusd(house),
         days=Days(house.journal, limits.of_day(house)),
     )
@@ -117,16 +119,27 @@ def unverified(house: House) -> str:
     return in_log(detect(house.repository, house.environment).checks)
 
 
-def appraiser(house: House) -> Callable[[Ask], Ask]:
+def appraiser(
+    house: House, launcher: Launcher, trees: GitWorkspaces | None
+) -> Callable[[Ask, OpenMove | None], Ask]:
     """What the policy says of what an agent asks, by the paths that the agent itself sees."""
 
-    def appraised(ask: Ask) -> Ask:
+    def home(asking: OpenMove | None) -> str:
+        """A box shows a clone at the repository's own path; without one it is where it is."""
+        match asking:
+            case OpenMove(move=TakeTurn(workspace=str(name))) if trees:
+                place = trees.place(name)
+                return place.at if launcher.isolation.boxed else str(place.workspace)
+            case _:
+                return str(house.repository)
+
+    def appraised(ask: Ask, asking: OpenMove | None) -> Ask:
         from allstop.adapters.shell import appraise
         from allstop.core.allowing.policy import Policy
         from allstop.settings.approving import rules_of
 
         rules = rules_of(house.settings.approvals.rules)
-        return appraise(ask, Policy(workspace=str(house.repository), rules=rules))
+        return appraise(ask, Policy(workspace=home(asking), rules=rules))
 
     return appraised
 

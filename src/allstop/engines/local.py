@@ -19,7 +19,7 @@ from allstop.core.events import Commanded, Halted, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import HELM, AgentName, RunId, root_of
 from allstop.core.moves import Outcome
-from allstop.core.run import Folded, Pilot, RunState
+from allstop.core.run import Folded, OpenMove, Pilot, RunState
 from allstop.engines.berth import Berth
 from allstop.engines.claiming import Claims
 from allstop.engines.folding import fold
@@ -63,7 +63,7 @@ class LocalEngine:
         launcher: Launcher,
         name: str = "engine",
         slots: int | None = None,
-        appraise: Callable[[Ask], Ask] = lambda ask: ask,
+        appraise: Callable[[Ask, OpenMove | None], Ask] = lambda ask, within: ask,
         most_microusd: Callable[[AgentName, int], int] = lambda agent, tokens: 0,
         days: Days | None = None,
     ) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from allstop.core.approvals import Ask
 from allstop.core.ids import AgentName, RunId
+from allstop.core.run import OpenMove
 from allstop.loop.bridge import Bridge
 from allstop.loop.capacity import Capacity
 from allstop.loop.days import Days
@@ -24,5 +25,5 @@ class Deck(NamedTuple):
     purse: Purse
     show: Callable[[RunId, Live], None]
     days: Days
-    appraise: Callable[[Ask], Ask]  # with what the policy says of it
+    appraise: Callable[[Ask, OpenMove | None], Ask]  # with what the policy says of it there
     most_microusd: Callable[[AgentName, int], int]  # what so many tokens of an agent may cost

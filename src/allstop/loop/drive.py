@@ -374,7 +374,7 @@ class Drive(Generic[S]):
         return unheard[0]
 
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
-        ask = self._deck.appraise(ask)
+        ask = self._deck.appraise(ask, self.state.open_move)
         answer = ruling(self.state.opened.rules, ask)
         if answer is None or (ask.within and answer.allows):  # that is as if it had not asked
             return answer or await self._ask_a_person(move_id, ask)

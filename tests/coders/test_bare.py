@@ -1,0 +1,57 @@
+"""Real agents without a sandbox: what they ask is judged by where they really work."""
+
+import re
+
+import anyio
+
+from adapters.claude_code import bench as claude
+from adapters.codex import stage as codex
+from allstop.testing.model_server import model_server
+from coders.test_together import DONE, KEYS, anyio_backend, person, sets_up
+
+__all__ = ["anyio_backend", "person"]
+
+BARE = '[sandbox]\nmode = "off"\n[auto]\ncooldown_s = 0\nreview = "never"\n'
+
+
+async def test_k18_f5_the_clone_is_its_own_and_the_checkout_is_not(person):
+    """K18, F5: Claude Code names files by whole paths, and there is no box to show them elsewhere."""
+    theirs = person.repository / "theirs.txt"
+
+    def answer(asked):
+        came = claude.came_back(asked)
+        if not came:
+            return claude.bash("pwd")
+        clone = re.search(r"/[^\"\\]+", came[0])[0]
+        steps = (claude.write(f"{clone}/made.txt"), claude.write(str(theirs)), DONE)
+        return steps[min(len(came) - 1, 2)]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, BARE)
+        person.variables |= KEYS
+        asked = ("auto", "Write a parser", "--agent", "claude")
+        said, _ = await anyio.to_thread.run_sync(person.at_terminal, *asked)
+
+    assert re.search(r"allowed: Write /\S+/made.txt", said)
+    assert re.search(r"denied: Write /\S+/theirs.txt", said)
+    assert "never: outside the workspace" in said
+    assert not theirs.exists()
+    assert "made.txt" in person.git("ls-tree", "--name-only", "main").split()
+
+
+async def test_k18_f5_codex_changes_its_clone_unasked(person):
+    """K18, F5: it names files by whole paths too."""
+    steps = (codex.run("cat a.txt"), codex.patch("made.txt"), DONE)
+
+    def answer(asked):
+        return steps[len(codex.outputs(asked))]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, BARE)
+        person.variables |= KEYS
+        asked = ("auto", "Write a parser", "--agent", "codex")
+        said, _ = await anyio.to_thread.run_sync(person.at_terminal, *asked)
+
+    assert "allowed: cat a.txt (built-in: cat)" in said
+    assert "(inside the workspace)" in said
+    assert "made.txt" in person.git("ls-tree", "--name-only", "main").split()
