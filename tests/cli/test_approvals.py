@@ -81,6 +81,20 @@ def test_k18_examples_in_the_settings_are_checked_too(person):
     )
 
 
+def test_k18_a_rule_that_could_allow_nothing_is_a_mistake(person):
+    """Nobody should wait for a rule to work that never will."""
+    person.write("allstop.toml", "[[approvals.rules]]\nallow = 'make test'\n")
+
+    done = person.try_allstop("config")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: allstop.toml:2: approvals.rules[0].allow:"
+        " can't be allowed by a rule: it can start other programs\n"
+    )
+    person.write("rules.toml", "[[rules]]\nallow = 'npm'\n")
+    assert "allow npm" in check(person, "--rules", "rules.toml", "npm audit")
+
+
 def test_what_is_no_command_is_said(person):
     for arguments, stdin in ((("--stdin",), "ls"), (("--stdin",), "3"), ((), None)):
         done = person.try_allstop("approvals", "check", *arguments, stdin=stdin)

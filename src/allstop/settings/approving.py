@@ -74,8 +74,18 @@ def _faults(said: ApprovalRule, written: Mapping[str, object], place: int) -> It
     if rule is None:
         yield Fault(path=(*path, key), message="is not one command of literal words")
         return
+    if not said.match and (why := _in_vain(rule)):
+        yield Fault(path=(*path, key), message=f"can't be allowed by a rule: {why}")
     for message in _disagreements(rule, said):
         yield Fault(path=path, message=message)
+
+
+def _in_vain(rule: Rule) -> str:
+    """Why it would allow nothing, whatever follows."""
+    from allstop.core.allowing.policy import uncoverable
+
+    harmless = (*rule.prefix, "list")
+    return uncoverable(harmless) if rule.decision is Decision.ALLOW else ""
 
 
 def _disagreements(rule: Rule, said: ApprovalRule) -> Iterator[str]:
