@@ -98,7 +98,12 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
     policy.write_text('[auto]\nreview = "never"\n')
     said = person.allstop("replay", "all", "--policy", str(policy))
     assert "turn 2: review became stop" in said
-    assert "1 run: 1 stopped earlier, 1 of them wrongly" in said
+    assert "it would have been done after turn 4: 1 turn and" in said  # not at 2: the gate refused
+    assert "1 run: 1 stopped earlier, 0 of them wrongly" in said
+    policy.write_text("[auto]\nmin_confidence = 0.95\n")
+    said = person.allstop("replay", "all", "--policy", str(policy))
+    assert "it would have stopped after turn 1: 4 turns and" in said
+    assert "WRONGLY: the run reached its goal" in said
 
 
 def test_k13_a_thread_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(coder):

@@ -272,8 +272,9 @@ def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool
             click.echo("      it would not have stopped earlier")
             continue
         wrongly = "; WRONGLY: the run reached its goal" if test.wrongly else ""
+        ended = "been done" if test.done else "stopped"
         click.echo(
-            f"      it would have stopped after turn {test.stops_at}:"
+            f"      it would have {ended} after turn {test.stops_at}:"
             f" {counted(test.saved_turns, 'turn')} and {test.saved_tokens:,} tokens saved{wrongly}"
         )
     stopped = [test for test in tests.values() if test.stops_at is not None]

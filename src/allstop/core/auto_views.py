@@ -27,6 +27,7 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Outcome
 from allstop.core.plain import counted, one_line
 from allstop.core.receipts import Redecided
+from allstop.core.replies import Signal
 from allstop.core.run import Pilot, RunState
 from allstop.core.views import Line, lines
 
@@ -54,6 +55,7 @@ class Backtest(Struct, frozen=True, gc=False, kw_only=True):
     saved_turns: int = 0
     saved_tokens: int = 0
     wrongly: bool = False  # it went on to its goal after that
+    done: bool = False  # the agent had said so then, and it was the work that reached the goal
 
 
 class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
@@ -240,8 +242,10 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
     """Decide everything again by rules with these settings; the turns stay what they were."""
     made = [each for each in _receipts(pilot, events, _no_stop) if each.summary.turn]
     tokens = {receipt.summary.turn: receipt.summary.usage.tokens for receipt in made}
+    refused = {_work(receipt) for receipt in made if receipt.decision.by == GATE}
     differences = []
-    stops_at = None
+    last: DecisionReceipt | None = None
+    done = False
     for receipt in made:
         again = gated(spec, receipt.history, receipt.summary, _rethought(spec, receipt))
         was = receipt.decision.action
@@ -249,8 +253,10 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
             why = again.condition or again.reason
             turn = receipt.summary.turn
             differences.append(f"turn {turn}: {was} became {again.action} ({why})")
-        if stops_at is None and was in GOES_ON and again.action not in GOES_ON:
-            stops_at = receipt.summary.turn
+        ends = was in GOES_ON and again.action not in GOES_ON
+        if last is None and ends and not (_is_done(receipt, again) and _work(receipt) in refused):
+            last, done = receipt, _is_done(receipt, again) and _work(receipt) == _work(made[-1])
+    stops_at = last.summary.turn if last else None
     saved = [used for turn, used in tokens.items() if stops_at is not None and turn > stops_at]
     reached = any(isinstance(e, Closed) and e.outcome is Outcome.DONE for e in events)
     return Backtest(
@@ -260,8 +266,19 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
         stops_at=stops_at,
         saved_turns=len(saved),
         saved_tokens=sum(saved),
-        wrongly=stops_at is not None and reached,
+        wrongly=last is not None and reached and not done,
+        done=last is not None and reached and done,
     )
+
+
+def _is_done(receipt: DecisionReceipt, again: Decision) -> bool:
+    """Whether the agent said so: the gate is asked then, and says of the same work the same."""
+    return again.action is Action.STOP and receipt.summary.said.signal is Signal.COMPLETE
+
+
+def _work(receipt: DecisionReceipt) -> str:
+    change = receipt.summary.change
+    return (change.tree or change.head) if change else ""
 
 
 def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
