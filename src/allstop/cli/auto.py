@@ -301,11 +301,12 @@ def _note(text: str) -> None:
 
 
 def _offered(ask: Ask) -> list[str]:
-    """What can be typed."""
+    """Why it is asked, and what can be typed."""
     from allstop.core.plain import one_line
 
     if not ask.questions:
-        return [f"allow it? y or n, then Enter   ({ask.id})"]
+        because = [f"asked because: {one_line(ask.rule)}"] if ask.rule else []
+        return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
     shown = []
     for question in ask.questions:
         shown.append(one_line(question.text, 200))

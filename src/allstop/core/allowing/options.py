@@ -171,7 +171,7 @@ class _Reading:
     def _end(self) -> str:
         shape, taken = self._shape, self.taken()
         if shape.needs and not taken.has(*shape.needs):
-            return f"only with {' or '.join(shape.needs)}"
+            return f"unasked only with {' or '.join(shape.needs)}"
         lacking = shape.operands_need and not taken.has(*shape.operands_need)
         if self._operands and lacking:
             return f"{self._operands[0]} only with {' or '.join(shape.operands_need)}"
