@@ -17,14 +17,16 @@ BARE = '[sandbox]\nmode = "off"\n[auto]\ncooldown_s = 0\nreview = "never"\n'
 async def test_k18_f5_the_clone_is_its_own_and_the_checkout_is_not(person):
     """K18, F5: Claude Code names files by whole paths, and there is no box to show them elsewhere."""
     theirs = person.repository / "theirs.txt"
+    (person.repository / "out").symlink_to(person.home)
+    person.commit()
 
     def answer(asked):
         came = claude.came_back(asked)
         if not came:
             return claude.bash("pwd")
         clone = re.search(r"/[^\"\\]+", came[0])[0]
-        steps = (claude.write(f"{clone}/made.txt"), claude.write(str(theirs)), DONE)
-        return steps[min(len(came) - 1, 2)]
+        paths = (f"{clone}/made.txt", str(theirs), f"{clone}/out/leaked.txt")
+        return (*map(claude.write, paths), DONE)[min(len(came) - 1, 3)]
 
     async with model_server(answer) as server:
         sets_up(person, server, BARE)
@@ -35,7 +37,9 @@ async def test_k18_f5_the_clone_is_its_own_and_the_checkout_is_not(person):
     assert re.search(r"allowed: Write /\S+/made.txt", said)
     assert re.search(r"denied: Write /\S+/theirs.txt", said)
     assert "never: outside the workspace" in said
+    assert re.search(r"denied: Write /\S+/leaked.txt", said)
     assert not theirs.exists()
+    assert not (person.home / "leaked.txt").exists()
     assert "made.txt" in person.git("ls-tree", "--name-only", "main").split()
 
 

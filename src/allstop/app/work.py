@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.disowning import disown, left_behind
@@ -135,11 +137,15 @@ def appraiser(
 
     def appraised(ask: Ask, asking: OpenMove | None) -> Ask:
         from allstop.adapters.shell import appraise
+        from allstop.adapters.shell.links import links_out
         from allstop.core.allowing.policy import Policy
         from allstop.settings.approving import rules_of
 
-        rules = rules_of(house.settings.approvals.rules)
-        return appraise(ask, Policy(workspace=home(asking), rules=rules))
+        root, rules = home(asking), rules_of(house.settings.approvals.rules)
+        policy = Policy(workspace=root, rules=rules)
+        if not launcher.isolation.boxed:
+            policy = replace(policy, leads_out=links_out(root))
+        return appraise(ask, policy)
 
     return appraised
 

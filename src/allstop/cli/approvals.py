@@ -47,6 +47,7 @@ def check(
 
 
 def _policy(context: Context, rules_file: Path | None) -> Policy:
+    from allstop.adapters.shell.links import links_out
     from allstop.core.allowing.policy import Policy
     from allstop.settings.approving import rules_in, rules_of
 
@@ -55,7 +56,8 @@ def _policy(context: Context, rules_file: Path | None) -> Policy:
         rules = rules_of(house.settings.approvals.rules) if rules_file is None else ()
         if rules_file is not None:
             rules = rules_in(context.folder / rules_file)
-        return Policy(workspace=str(house.root or folder), folder=str(folder), rules=rules)
+        root = str(house.root or folder)
+        return Policy(workspace=root, folder=str(folder), rules=rules, leads_out=links_out(root))
 
 
 def _commands(lines: Iterable[bytes]) -> Iterator[str]:

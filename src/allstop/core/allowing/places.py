@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from allstop.core.allowing.secrets import is_secret
@@ -12,12 +14,17 @@ HARMLESS = frozenset({"/dev/null", "/dev/stdin"})
 MOST_FOLDERS = 8
 
 
+def no_links(path: str) -> bool:
+    return False
+
+
 class Where(Struct, frozen=True, gc=False, kw_only=True):
     """A workspace, and the folders in it in which a command might find itself."""
 
     root: str
     folders: tuple[Steps, ...] = ((),)
     scratch: str = ""  # another folder in which it may do as it likes
+    leads_out: Callable[[str], bool] = no_links  # by links that are on the way
     is_fed: bool = False  # it reads what the command before it writes
 
     def leads(self, path: str) -> tuple[Steps, ...] | None:
@@ -28,8 +35,13 @@ class Where(Struct, frozen=True, gc=False, kw_only=True):
 
     def _end(self, path: str, folder: Steps) -> Steps | None:
         end = resolve(path, self.root, folder)
+        if end is not None and self.leads_out(self._whole(path, folder)):
+            return None
         is_other = end is None and self.scratch and path.startswith("/")
         return resolve(path, self.scratch) if is_other else end
+
+    def _whole(self, path: str, folder: Steps) -> str:
+        return path if path.startswith("/") else "/".join((self.root, *folder, path))
 
 
 def resolve(path: str, root: str, folder: Steps = ()) -> Steps | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from allstop.core.allowing.places import (
     MOST_FOLDERS,
     Steps,
     Where,
+    no_links,
     readable,
     resolve,
 )
@@ -45,10 +46,17 @@ class Policy(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     within: bool = False
     """What no rule is against is its box's to allow."""
+    leads_out: Callable[[str], bool] = no_links
+    """Whether links on a way within the workspace lead out of it."""
 
     def where(self) -> Where:
         scratch = SCRATCH if self.within else ""
-        return Where(root=self.workspace, folders=(self.start(),), scratch=scratch)
+        return Where(
+            root=self.workspace,
+            folders=(self.start(),),
+            scratch=scratch,
+            leads_out=self.leads_out,
+        )
 
     def start(self) -> Steps:
         return resolve(self.folder, self.workspace) or ()
