@@ -141,6 +141,20 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     assert person.json("list")["phase"] == "paused"
 
 
+@pytest.mark.parametrize(("brake", "is_"), [("pause", "paused"), ("freeze", "frozen")])
+def test_k1_a_run_that_everything_holds_says_what_lifts_that(person, brake, is_):
+    """K1: to run it once more would end in the same way."""
+    person.agent("echo zebra >b.txt; echo '<promise>COMPLETE</promise>'")
+    person.allstop(brake)
+
+    said = person.allstop("run", "make a zebra", code=130)
+    lifted = person.allstop("resume")
+
+    assert f"Everything is {is_}. Go on: allstop resume && allstop run" in said
+    assert lifted.startswith("Everything may go on.\n")
+    assert "1 merged" in person.allstop("run")
+
+
 def test_q19_ctrl_c_pauses_although_another_process_has_the_store(person):
     """Q19, K3: it is said once the store takes it, and the work goes on until then."""
     person.agent("while [ ! -e goes-on ]; do sleep 0.1; done; rm goes-on; echo going on")

@@ -135,9 +135,12 @@ def _say_goodbye(
     screen.end(stats)
     for line in left(tasks, touched):
         screen.note(line)
-    held = stopped or run.hold is not Hold.NONE or session.shop.engine.helm.hold is not Hold.NONE
+    everything = session.shop.engine.helm.hold
+    held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
     if stopped:
         screen.note("Stopped. Go on: allstop resume && allstop run")
+    elif everything is not Hold.NONE:
+        screen.note(f"Everything is {everything}. Go on: allstop resume && allstop run")
     elif held:
         screen.note("Paused. Go on: allstop run")
     else:

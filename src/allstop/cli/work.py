@@ -188,15 +188,18 @@ def resume(context: Context, run_id: str | None, as_json: bool) -> int:
 async def _lift(house: House, *, as_json: bool) -> int:
     from allstop.app.looking import status
     from allstop.app.rooms import thread_of
+    from allstop.app.speaking import is_stopped
     from allstop.app.stopping import lift
 
+    is_stop = await is_stopped(house)
     lifted = await lift(house, "user")
     views = (await status(house)).runs
     open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
     if as_json:
         print_json({"lifted": lifted, "runs": open_runs})
         return 0
-    click.echo("The stop is lifted." if lifted else "Nothing was held.")
+    what = "The stop is lifted." if is_stop else "Everything may go on."
+    click.echo(what if lifted else "Nothing was held.")
     for view in open_runs:
         if not view.driven and view.parent is None:
             thread = thread_of(view.id)
