@@ -91,6 +91,20 @@ def test_r17_a_room_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(
     assert (again.returncode, again.stdout.count(waiting)) == (3, 1)
 
 
+def test_k1_a_room_that_everything_holds_says_what_lifts_that(person):
+    """K1: it waits for no answer; and then it goes on."""
+    person.scripts(gpt=[says("first", final=True)])
+    person.allstop("pause")
+
+    held = person.try_allstop("room", "Talk.", "--mode", "single", "--agents", "gpt")
+    person.allstop("resume")
+    again = person.try_allstop("room", "--resume", "--thread", "default")
+
+    goes_on = "allstop resume, then allstop room --resume --thread default"
+    assert (held.returncode, held.stderr) == (130, f"all paused. Go on: {goes_on}\n")
+    assert (again.returncode, "first" in again.stdout) == (0, True)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_allstop_for_the_room(person, number):
     """R8: exit code 130, with the notice; the rest of the program is not stopped."""

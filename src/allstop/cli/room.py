@@ -271,10 +271,20 @@ class _Sitting:
         elif heard.note:
             self.screen.note(heard.note)
 
+    def _tell_hold(self) -> bool:
+        """Whether everything is paused or frozen; then nothing that happens here would show it."""
+        from allstop.core.helm import Hold
+
+        if (hold := self._place.engine.helm.hold) is Hold.NONE:
+            return False
+        goes_on = f"allstop resume, then allstop room --resume --thread {self._place.thread}"
+        self.screen.note(f"all {hold}. Go on: {goes_on}")
+        return True
+
     def exit_code(self) -> int:
         last = self._view.room.last
         if self._view.room.session is not None:
-            return WAITS
+            return STOPPED if self._tell_hold() else WAITS
         return exit_code(last) if last is not None and last is not self._before else FINISHED
 
 
