@@ -151,3 +151,16 @@ def test_full_auto_and_rooms_work_in_their_own_process_beside_the_control_room(t
 
     kinds = {run["kind"] for run in room.read("/runs")["runs"]}
     assert kinds == {"auto", "merge", "room"}  # the thread's work is merged
+
+
+def test_p7_of_those_who_begin_at_once_one_drives_and_the_others_join(person):
+    """P7: whoever comes second is no error, and what it asked for is done."""
+    person.agent("mktemp new.XXXXXX\necho '<promise>COMPLETE</promise>'\n")
+    person.commit()
+
+    begun = [person.start("run", f"add line {number}") for number in range(3)]
+    said = [process.communicate(timeout=60) for process in begun]
+
+    assert [process.returncode for process in begun] == [0, 0, 0], said
+    assert set(person.tasks().values()) == {"done"}
+    assert len(person.tasks()) == 3

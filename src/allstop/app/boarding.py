@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,9 +161,13 @@ def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
 
 @asynccontextmanager
 async def at_work(
-    house: House, spec: BoardSpec, known: boards.Read, show: Callable[[str], None]
+    house: House,
+    spec: BoardSpec,
+    known: boards.Read,
+    claim: ExitStack,
+    show: Callable[[str], None],
 ) -> AsyncIterator[Session]:
-    """Drive the board until the block is left.
+    """Drive the board until the block is left; it was claimed before anything was said to it.
 
     It is big: as far as it is known, it is not read and folded again.
     """
@@ -174,6 +178,7 @@ async def at_work(
         workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
+        claim.close()  # the engine has one of its own
         await shop.engine.take(BOARD, known.folded)
         yield Session(shop, since, known.state, seqs, house.clock)
         if shop.engine.was_stopped:

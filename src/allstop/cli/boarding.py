@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from allstop.cli.heeding import heed_signals
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.brakes import Grip
+from allstop.core.brakes import AtLimit, Grip, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
@@ -53,20 +54,42 @@ async def work(
     """Until nothing goes on unless a person does something; the exit code.
 
     With `only`, the code is about these tasks.
+
+    Raises:
+        HeldError: another process drives the board, and nothing was said to it.
     """
     await refuse_if_stopped(house)
     hold_many()
     known = known or await boards.read(house)
     refuse_absent(house, boarding.needed(spec, known.state))
     await sweep(house, known.state.board)
-    known = await boarding.prepare(house, spec, decide, budget_usd=budget_usd, known=known)
+    with ExitStack() as claim:
+        claim.enter_context(house.journal.claim(BOARD))
+        limits = Limits(at_limit=AtLimit.PAUSE)
+        known = await boarding.equip(house, spec, decide, known, limits, budget_usd=budget_usd)
+        _tell_notes(house, budget_usd)
+        return await _driven(house, spec, known, claim, only, as_json=as_json)
+
+
+def _tell_notes(house: House, budget_usd: float | None) -> None:
     said = [*map(str, house.loaded.untrusted), *equipping.notes(house)]
     if budget_usd is not None:
         said.append(f"Budgets of tokens and cost {budgets_hold(house)}.")
     for note in dict.fromkeys(said):
         click.echo(f"note: {note}", err=True)
+
+
+async def _driven(
+    house: House,
+    spec: BoardSpec,
+    known: boards.Read,
+    claim: ExitStack,
+    only: Collection[str],
+    *,
+    as_json: bool,
+) -> int:
     with make_board_screen(as_json=as_json) as screen:
-        async with boarding.at_work(house, spec, known, screen.note) as session:
+        async with boarding.at_work(house, spec, known, claim, screen.note) as session:
             isolation = session.shop.launcher.isolation
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -62,13 +63,14 @@ class Asked(NamedTuple):
 
 
 async def _run(house: House, asked: Asked, budget: float | None, *, as_json: bool) -> int:
-    from allstop.app.board import free_ids, read
+    from allstop.app.board import read
     from allstop.app.crew import chosen
     from allstop.app.equipping import board_spec
     from allstop.cli.boarding import work
     from allstop.cli.times import until
     from allstop.core.ids import BOARD
     from allstop.core.specs import Mode
+    from allstop.ports import HeldError
 
     known = await read(house)
     board = known.state.board
@@ -76,7 +78,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     prompts = [each for each in asked.what if each not in board.nodes]
     _refuse_prompts(prompts, named)
     mode = Mode(asked.mode) if asked.mode else None
-    only = [*named, *free_ids(board, len(prompts))]
+    only = list(named)
     driven = house.has_store and BOARD in house.journal.holders()
     if driven and asked.what:
         return await _start_there(house, asked, named, prompts, budget, as_json=as_json)
@@ -88,20 +90,23 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
         until=until(house.clock.now(), asked.for_, asked.until),
         agents=chosen(house, asked.agent) if asked.agent else None,
     )
-    if driven:
-        from allstop.cli.joining import go_on
+    if not driven:
+        with suppress(HeldError):  # another process was quicker, and nothing was said yet
+            return await work(
+                house,
+                spec,
+                lambda state: _naming(only, named, _to_do(state, named, prompts, asked.agent)),
+                only=only,
+                budget_usd=budget,
+                known=known,
+                as_json=as_json,
+            )
+        if asked.what:
+            return await _start_there(house, asked, named, prompts, budget, as_json=as_json)
+    from allstop.cli.joining import go_on
 
-        holder = house.journal.holders().get(BOARD)
-        return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
-    return await work(
-        house,
-        spec,
-        lambda state: _to_do(state, named, prompts, asked.agent),
-        only=only,
-        budget_usd=budget,
-        known=known,
-        as_json=as_json,
-    )
+    holder = house.journal.holders().get(BOARD)
+    return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
 
 
 async def _start_there(
@@ -116,7 +121,6 @@ async def _start_there(
     """By the process that drives the board: how it works on everything else stays as it is."""
     from allstop.app.crew import chosen
     from allstop.cli.joining import start_tasks
-    from allstop.core.commands import AddTasks
     from allstop.core.errors import AllstopError
     from allstop.core.ids import BOARD
 
@@ -133,9 +137,7 @@ async def _start_there(
 
     def decide(state: BoardState) -> list[Command]:
         commands = _to_do(state, named, prompts, asked.agent, hand_over=True)
-        new = [task.id for each in commands if isinstance(each, AddTasks) for task in each.tasks]
-        only[:] = [*named, *new]
-        return commands
+        return _naming(only, named, commands)
 
     return await start_tasks(house, decide, only=only, holder=holder, as_json=as_json)
 
@@ -170,6 +172,15 @@ def _to_do(
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
         new = for_prompt(task_id, prompt, AgentName(agent) if agent else None)
         commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
+    return commands
+
+
+def _naming(only: list[str], named: list[str], commands: list[Command]) -> list[Command]:
+    """The same; with their new tasks `only` is what was asked for."""
+    from allstop.core.commands import AddTasks
+
+    new = [task.id for each in commands if isinstance(each, AddTasks) for task in each.tasks]
+    only[:] = [*named, *new]
     return commands
 
 
