@@ -491,6 +491,17 @@ def test_k1_an_abort_beneath_an_allstop_waits_and_says_for_what(coder):
     assert "ended: aborted" in person.allstop("resume", "auto1", code=130)
 
 
+def test_p7_threads_that_begin_at_once_have_names_of_their_own(coder):
+    """P7: none ends because another was quicker."""
+    person = coder(STUCK)
+
+    begun = [person.start("auto", f"Goal {number}") for number in range(3)]
+    said = [process.communicate(timeout=60) for process in begun]
+
+    assert [process.returncode for process in begun] == [3, 3, 3], said
+    assert set(person.runs()) == {"auto1", "auto2", "auto3"}
+
+
 def test_k1_what_holds_a_thread_says_how_that_very_thread_goes_on(coder):
     """K1: where nobody drives it there is no turn to wait for, and `resume` needs its name."""
     person = coder(STUCK)

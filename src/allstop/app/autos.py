@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.guidance import GuideSpec
 from allstop.core.ids import AgentName, RunId
 from allstop.pilots.auto import AutoPilot
+from allstop.ports import HeldError
 from allstop.settings.apart import table_apart
 from allstop.settings.model import Approvals, GuardedFiles
 
@@ -33,7 +35,6 @@ NOBODY = AgentName("nobody")
 
 def auto_spec(
     house: House,
-    run: RunId,
     goal: str,
     *,
     agent: AgentName,
@@ -41,7 +42,7 @@ def auto_spec(
     approvals: Approvals | None = None,
     attended: bool,
 ) -> AutoSpec:
-    """How the settings would have such a thread.
+    """How the settings would have such a thread; its name is not known yet.
 
     Raises:
         AllstopError: it can't be had.
@@ -60,7 +61,6 @@ def auto_spec(
     return AutoSpec(
         goal=goal,
         agent=agent,
-        name=run,
         target=work.target(house),
         policy=policy,
         decision_agent=named if is_model else None,
@@ -88,11 +88,10 @@ def auto_spec(
 
 
 class Begun(NamedTuple):
-    """A thread that can be opened, and everybody who takes turns in it."""
+    """A thread that can be opened, which gives it its name, and everybody who takes turns in it."""
 
-    name: RunId
     agents: tuple[AgentName, ...]
-    open: Callable[[LocalEngine], Awaitable[bool]]
+    open: Callable[[LocalEngine], Awaitable[RunId]]
 
 
 async def beginning(
@@ -112,10 +111,8 @@ async def beginning(
     goal = house.secrets.veil(goal.strip())  # a person's words, though no command of theirs
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done")
-    name = await free_name(house)
     spec = auto_spec(
         house,
-        name,
         goal,
         agent=chosen(house, agent)[0],
         policy=policy,
@@ -124,11 +121,16 @@ async def beginning(
     )
     title, limits = goal.splitlines()[0][:80], equipping.thread_limits(house)
 
-    def open_(engine: LocalEngine) -> Awaitable[bool]:
-        terms, asks = msgspec.to_builtins(spec), rules(house, approvals)
-        return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
+    def open_(engine: LocalEngine) -> Awaitable[RunId]:
+        asks = rules(house, approvals)
 
-    return Begun(name, agents_of(spec), open_)
+        def by(name: RunId) -> Awaitable[bool]:
+            terms = msgspec.to_builtins(replace(spec, name=name))
+            return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
+
+        return open_free(house, "auto", by)
+
+    return Begun(agents_of(spec), open_)
 
 
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
@@ -167,10 +169,18 @@ def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
             return ()  # the engine's own policy has the rules of the settings
 
 
-async def free_name(house: House, kind: str = "auto") -> RunId:
+async def open_free(house: House, kind: str, opened: Callable[[RunId], Awaitable[bool]]) -> RunId:
+    """By the first name that is free: another process, or request, may be about to take it."""
+    while True:
+        name = await _free_name(house, kind)
+        with suppress(HeldError):
+            if await opened(name):
+                return name
+
+
+async def _free_name(house: House, kind: str) -> RunId:
     """auto1, auto2 …"""
-    heads = await house.journal.heads() if house.has_store else []
-    taken = {head.run for head in heads}
+    taken = {head.run for head in await house.journal.heads()} | set(house.journal.holders())
     number = 1
     while f"{kind}{number}" in taken:
         number += 1

@@ -211,8 +211,7 @@ class Station:
             attended=True,  # there is a page where a person can answer
         )
         self._shop.hire(begun.agents)
-        await begun.open(self.engine)
-        return begun.name
+        return await begun.open(self.engine)
 
     # --- the board ---
 

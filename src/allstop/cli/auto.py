@@ -10,12 +10,16 @@ import click
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from allstop.app.house import House
     from allstop.app.work import Workshop
     from allstop.core.approvals import Ask
     from allstop.core.auto import AutoState
+    from allstop.core.ids import RunId
     from allstop.core.moves import Wait
     from allstop.core.run import RunState
+    from allstop.engines.local import LocalEngine
     from allstop.ports import Record
 
 
@@ -67,15 +71,20 @@ async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
         approvals=Approvals(asked.approvals) if asked.approvals else None,
         attended=sys.stdin.isatty(),
     )
-    return await drive(house, begun.name, begun.agents, begun.open, as_json=as_json)
+    return await drive(house, begun.agents, begun.open, as_json=as_json)
 
 
 async def drive(
-    house: House, name: Any, agents: tuple[Any, ...], begin: Any, *, as_json: bool, known: int = 0
+    house: House,
+    agents: tuple[Any, ...],
+    begin: Callable[[LocalEngine], Awaitable[RunId]],
+    *,
+    as_json: bool,
+    known: int = 0,
 ) -> int:
     """Drive a run of Full Auto here, until it is over or only a person could go on.
 
-    The first `known` events have been told before.
+    What begins it says how it is called. Its first `known` events have been told before.
     """
     import anyio
 
@@ -85,11 +94,10 @@ async def drive(
     for note in equipping.notes(house):
         click.echo(f"note: {note}", err=True)
     async with workshop(house, agents) as shop:
-        sitting = _Sitting(shop, name, as_json=as_json, known=known)
+        sitting = _Sitting(shop, await begin(shop.engine), as_json=as_json, known=known)
         async with anyio.create_task_group() as group:
             group.start_soon(sitting.show)
             group.start_soon(sitting.heed_signals)
-            await begin(shop.engine)
             group.start_soon(sitting.heed_typing)
             await sitting.over()
             group.cancel_scope.cancel()
@@ -98,7 +106,7 @@ async def drive(
 
 
 class _Sitting:
-    def __init__(self, shop: Workshop, name: Any, *, as_json: bool, known: int) -> None:
+    def __init__(self, shop: Workshop, name: RunId, *, as_json: bool, known: int) -> None:
         import anyio
 
         from allstop.app.autos import PILOT

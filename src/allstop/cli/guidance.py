@@ -55,11 +55,15 @@ async def _demo(house: House, goal: str | None, text: bytes, *, as_json: bool) -
 
     given = read_summary(text, goal or "")
     spec = autos.rehearsal(house, goal=given.goal, summary=given.summary)
-    name = await autos.free_name(house, "guidance")
     async with workshop(house, autos.agents_of(spec)) as shop:
         title = given.goal.splitlines()[0][:80]
         told = msgspec.to_builtins(spec)
-        await shop.engine.open(name, "auto", told, title=title, limits=thread_limits(house))
+        limits = thread_limits(house)
+        name = await autos.open_free(
+            house,
+            "guidance",
+            lambda name: shop.engine.open(name, "auto", told, title=title, limits=limits),
+        )
         await shop.engine.idle()
     story = Story(autos.PILOT)
     for record in await house.journal.read(name):

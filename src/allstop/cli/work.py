@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from allstop.core.commands import Command
     from allstop.core.ids import RunId
     from allstop.core.views import RunView
+    from allstop.engines.local import LocalEngine
     from allstop.pilots.board import BoardState
 
 
@@ -283,5 +284,10 @@ async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> in
     if not as_json:
         title = one_line(recorded.opened.title)
         click.echo(f"{run_id}: {title}. What came before: allstop log {run_id}")
-    take, known = (lambda engine: engine.take(run_id)), len(recorded.events)
-    return await drive(house, run_id, agents, take, as_json=as_json, known=known)
+
+    async def take(engine: LocalEngine) -> RunId:
+        await engine.take(run_id)
+        return run_id
+
+    known = len(recorded.events)
+    return await drive(house, agents, take, as_json=as_json, known=known)
