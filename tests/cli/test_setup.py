@@ -251,3 +251,28 @@ def test_a_reader_that_goes_away_gets_no_trace(person):
 
     assert process.wait(timeout=30) == 141
     assert complaint == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("doctor",),
+        ("agents", "test", "demo"),
+        ("auto", "Make a zebra"),
+        ("run", "Make a zebra"),
+        ("stop",),
+    ],
+)
+def test_k14_whatever_comes_first_its_folder_is_for_this_person_only_and_out_of_git(
+    person, command
+):
+    """K14: the record has all that was said; others of the machine can't read it."""
+    person.script('[[turn]]\nsteps = [{ say = "x" }, { signal = "COMPLETE" }]\n')
+    commit(person)
+    person.allstop("trust", "--yes")
+
+    person.try_allstop(*command)
+
+    folder = person.repository / ".allstop"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / ".gitignore").read_text() == "*\n"

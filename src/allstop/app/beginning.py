@@ -142,6 +142,6 @@ def _name_for(program: str, taken: Set[str]) -> str:
 
 
 def _write_script(house: House) -> None:
-    house.folder.mkdir(exist_ok=True)
+    house.make_folder()
     assert SCRIPTED.script is not None, "it is what it does"
     (house.repository / SCRIPTED.script).write_text(_SCRIPT, encoding="utf-8")

@@ -33,5 +33,6 @@ def box(house: House) -> Box:
 
 def own_box(house: House, home: Path) -> Box:
     """For an agent's turns without a workspace, in a home of its own."""
+    house.make_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return replace(box(house), home=str(home))

@@ -138,6 +138,7 @@ async def try_agent(house: House, name: str, text: str) -> Tried:
     chosen = crew.known(house, name)
     _refuse_if_of_repository(name, crew.settings_of(house, chosen))
     await refuse_if_stopped(house)
+    house.make_folder()
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     agent = crew.make(house, launcher, chosen)
     began = anyio.current_time()
@@ -176,6 +177,7 @@ async def examine(house: House, isolation: Isolation | None = None) -> list[Find
     disk = _disk(house)
     if disk.needed and not disk.ok:
         return [_python(), git, disk]
+    house.make_folder()
     isolation = isolation or (await make_launcher("auto", house.live)).isolation
     return [
         _python(),
@@ -334,6 +336,7 @@ async def try_checks(house: House) -> list[CheckResult]:
         AllstopError: an Allstop is in force.
     """
     await refuse_if_stopped(house)
+    house.make_folder()
     launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
     places = await work.workspaces(house, launcher)
     name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too

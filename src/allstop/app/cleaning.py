@@ -30,6 +30,7 @@ LABEL = "clean"
 async def _cleaning(house: House, *, alone: bool = True) -> AsyncIterator[Cleaning]:
     """While it lasts nobody else drives the board, unless that does no harm."""
     with house.journal.claim(BOARD) if alone else nullcontext():
+        house.make_folder()
         launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
         places = await work.workspaces(house, launcher)
         folder = house.folder / "workspaces"

@@ -46,6 +46,13 @@ class House:
             return self.root / FOLDER
         return self.environment.trust_file.parent / "rooms"
 
+    def make_folder(self) -> None:
+        """For this person only, and out of git: whoever makes something in it does so first."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+
     @property
     def repository(self) -> Path:
         if self.root is None:
@@ -120,11 +127,8 @@ class House:
         from allstop.adapters.journals.sqlite import SqliteJournal
 
         with self._opening():
-            journal = SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
-            ignore = self.folder / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("*\n", encoding="utf-8")
-        return journal
+            self.make_folder()
+            return SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
 
     @property
     def records(self) -> SqliteRecords:

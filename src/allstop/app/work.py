@@ -70,6 +70,7 @@ async def workshop(
 ) -> AsyncIterator[Workshop]:
     """An engine at work, for as long as the block lasts; without a repository, for talk only."""
     settings = house.settings
+    house.make_folder()
     launcher = await make_launcher(settings.sandbox.mode.value, house.live)
     crew = Crew(house, launcher)
     repository = Repository(house.root) if house.root is not None else None
