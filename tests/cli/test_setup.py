@@ -276,3 +276,20 @@ def test_k14_whatever_comes_first_its_folder_is_for_this_person_only_and_out_of_
     folder = person.repository / ".allstop"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / ".gitignore").read_text() == "*\n"
+
+
+def test_init_writes_over_nothing_that_has_the_name_of_its_file(person):
+    (person.repository / "allstop.toml").symlink_to("nowhere")
+
+    assert "allstop.toml is there already" in person.refuses("init")
+
+
+def test_doctor_does_not_advise_to_commit_a_mistake(person):
+    person.script("[[turn]]\n")
+    commit(person)
+    person.write("allstop.toml", "[lop]\n")
+
+    said = person.try_allstop("doctor").stdout
+
+    assert "lop: unknown section (did you mean loop?)" in said
+    assert "→ mend it, then commit it" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Set
@@ -67,8 +68,9 @@ def begin(house: House, first: str = "", *, own: str = "") -> Detected:
         AllstopError: there is one already, or there is no such agent.
     """
     path = house.repository / FILE_NAME
-    if path.exists():
-        raise AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
+    there = AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
+    if os.path.lexists(path):
+        raise there
     detected = find(house)
     if own and own not in {SCRIPTED.name, *(agent.name for agent in detected.agents)}:
         detected, first = with_program(detected, own)
@@ -76,7 +78,11 @@ def begin(house: House, first: str = "", *, own: str = "") -> Detected:
     text = first_file(house, detected)
     if SCRIPTED in detected.agents:
         _write_script(house)
-    with path.open("x", encoding="utf-8") as file:
+    try:
+        file = path.open("x", encoding="utf-8")
+    except FileExistsError:
+        raise there from None  # somebody was quicker
+    with file:
         file.write(text)
     accept_file(house)
     return detected

@@ -43,7 +43,7 @@ from allstop.loop.patience import Timekeeper
 from allstop.loop.space import Space
 from allstop.loop.unwatched import Unwatched
 from allstop.ports import Box, Isolation, Turn, Workspaces
-from allstop.settings import roster
+from allstop.settings import SettingsError, roster
 from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
@@ -231,7 +231,13 @@ def _uncounted(house: House) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
     if not (found := house.loaded.uncounted):
         return []
-    return [Finding(name="changes", ok=False, found=found, hint="commit them", needed=False)]
+    try:
+        house.checkout  # noqa: B018 - reading it is what is wanted
+    except SettingsError:
+        hint = "mend it, then commit it"
+    else:
+        hint = "commit them"
+    return [Finding(name="changes", ok=False, found=found, hint=hint, needed=False)]
 
 
 async def _store(house: House) -> list[Finding]:
