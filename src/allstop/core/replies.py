@@ -42,6 +42,12 @@ def read_signal(message: str) -> Said:
     return Said(signal=Signal(kind.lower()), text=text)
 
 
+def before_signal(message: str) -> str:
+    """All of it, or what comes before the line that is the signal."""
+    is_written = read_signal(message).signal is not Signal.NONE
+    return message.rstrip().rpartition("\n")[0] if is_written else message
+
+
 def last_words(message: str) -> str:
     """Of a message without a signal, with why it has none where somebody meant one."""
     words = last_line(message)

@@ -74,7 +74,7 @@ from allstop.core.moves import (
 )
 from allstop.core.plain import counted, last_line, one_line
 from allstop.core.remarks import in_words
-from allstop.core.replies import Said, Signal, last_words, read_signal
+from allstop.core.replies import Said, Signal, before_signal, last_words
 from allstop.core.run import Pilot, RunState
 
 
@@ -264,17 +264,15 @@ def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of
         case Spawned(run=run):
             return f"started {run}"
         case Failed(kind=kind, message=message):
-            return f"{kind.value.replace('_', ' ')}" + (
-                f": {one_line(message, 300)}" if message else ""
-            )
+            told = f": {one_line(message, 300)}" if message else ""
+            return f"{kind.value.replace('_', ' ')}{told}"
 
 
 def _words(text: str, said: Said) -> str:
     """The last line of what was said, after the signal if there was one."""
     if said.signal is Signal.NONE:
         return last_words(text) or "(no words)"
-    is_written = read_signal(text).signal is not Signal.NONE
-    before = last_line(text.rstrip().rpartition("\n")[0] if is_written else text)
+    before = last_line(before_signal(text))
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
 
@@ -296,11 +294,9 @@ def _changed(change: Change | None, said: Said) -> str:
         return ""
     if said.signal is Signal.COMPLETE and (why := why_not(change)):
         return f"but {why}"
-    return (
-        ""
-        if not change.commits
-        else f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
-    )
+    if not change.commits:
+        return ""
+    return f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
 
 
 def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
