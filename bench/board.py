@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -113,7 +114,7 @@ async def take_to_work(folder: Path) -> None:
     house = at_home(folder)
     spec = BoardSpec(target="main")  # without agents: it comes to rest at once
     known = await prepare(house, spec, lambda state: [])
-    async with at_work(house, spec, known, print) as session:
+    async with at_work(house, spec, known, ExitStack(), print) as session:
         await session.shop.engine.idle()
     house.close()
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import anyio
@@ -80,7 +80,7 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     known = await boarding.prepare(house, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with boarding.at_work(house, spec, known, print) as session:
+    async with boarding.at_work(house, spec, known, ExitStack(), print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)

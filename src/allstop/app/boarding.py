@@ -170,6 +170,9 @@ async def at_work(
     """Drive the board until the block is left; it was claimed before anything was said to it.
 
     It is big: as far as it is known, it is not read and folded again.
+
+    Raises:
+        AllstopError: another process has taken it in between; it works on what was said.
     """
     since = house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
@@ -179,7 +182,10 @@ async def at_work(
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
         claim.close()  # the engine has one of its own
-        await shop.engine.take(BOARD, known.folded)
+        try:
+            await shop.engine.take(BOARD, known.folded)
+        except HeldError as error:  # who finds it held before has said nothing yet
+            raise AllstopError(error.message, error.hint) from error
         yield Session(shop, since, known.state, seqs, house.clock)
         if shop.engine.was_stopped:
             hurry()
