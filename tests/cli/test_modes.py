@@ -48,6 +48,27 @@ def test_b5_autopilot_picks_by_itself_and_semi_waits_for_a_person(person):
     assert person.json("list")["phase"] == "completed"
 
 
+def test_b5_the_mode_that_a_person_has_chosen_holds_for_the_next_run(person):
+    """B5: the board was at rest when it was said, and no settings say it."""
+    person.agent(WORKS)
+    person.allstop("add", "one")
+
+    person.allstop("mode", "semi")
+
+    person.allstop("run", code=3)
+    assert person.tasks() == {"T1": "pending"}
+    person.allstop("resume", "board", code=3)
+    assert person.tasks() == {"T1": "pending"}
+    person.allstop("run", "--mode", "autopilot")
+    assert person.tasks() == {"T1": "done"}
+    person.allstop("add", "two")
+    person.allstop("run", code=3)
+    assert person.tasks()["T2"] == "pending"
+    person.allstop("mode", "autopilot")
+    person.allstop("run")
+    assert person.tasks()["T2"] == "done"
+
+
 def test_b5_run_with_an_id_works_on_it_alone(person):
     person.agent(WORKS)
     person.allstop("add", "one", "--tag", "critical")

@@ -99,7 +99,8 @@ class Station:
             if self._is_driven(root):
                 return recorded.run
             if root == BOARD:
-                mode = None if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
+                said = (await boards.read(self.house)).state.chosen
+                mode = said if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
                 await self._drive_board(equipping.board_spec(self.house, mode=mode))
             else:
                 spec = msgspec.convert(recorded.opened.spec, AutoSpec)
@@ -153,7 +154,8 @@ class Station:
     # --- each kind ---
 
     async def _open_board(self, order: StartBoard) -> RunId:
-        mode = Mode(order.mode) if order.mode else None
+        said = (await boards.read(self.house)).state.chosen
+        mode = Mode(order.mode) if order.mode else said
         spec = equipping.board_spec(
             self.house, mode=mode, slots=order.parallel, count=order.count, until=order.until
         )

@@ -249,7 +249,9 @@ async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
 @json_option
 @click.pass_obj
 def mode(context: Context, mode: str, as_json: bool) -> None:
-    """Who picks tasks: the loop, or you. It holds at once, also while the board is at work."""
+    """Who picks tasks: the loop, or you. It holds at once, also while the board is at work, and for
+    later runs; `allstop run --mode` is for one.
+    """
     from allstop.core.commands import SetMode
     from allstop.core.specs import Mode
 

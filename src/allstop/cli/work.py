@@ -78,7 +78,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     named = [each for each in asked.what if each in board.nodes]
     prompts = [each for each in asked.what if each not in board.nodes]
     _refuse_prompts(prompts, named)
-    mode = Mode(asked.mode) if asked.mode else None
+    mode = Mode(asked.mode) if asked.mode else known.state.chosen
     only = list(named)
     driven = house.has_store and BOARD in house.journal.holders()
     if driven and asked.what:
@@ -229,6 +229,7 @@ def _is_at_rest(view: RunView) -> bool:
 
 
 async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
+    from allstop.app.board import read
     from allstop.app.equipping import board_spec
     from allstop.app.looking import helm_of, record_of
     from allstop.app.raising import hold_to_settings
@@ -257,10 +258,11 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
         return await _resume_room(house, recorded.run, as_json=as_json)
     if recorded.opened.kind == "auto":
         return await _resume_auto(house, recorded, as_json=as_json)
-    mode = None if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
-    only = [label_of(recorded.run)] if mode else []
-    spec = board_spec(house, mode=mode)
-    return await work(house, spec, lambda state: [], only=only, as_json=as_json)
+    known = await read(house)
+    is_all = recorded.run == BOARD
+    only = [] if is_all else [label_of(recorded.run)]
+    spec = board_spec(house, mode=known.state.chosen if is_all else Mode.SEMI)  # the others stay
+    return await work(house, spec, lambda state: [], only=only, known=known, as_json=as_json)
 
 
 async def _resume_room(house: House, run_id: RunId, *, as_json: bool) -> int:

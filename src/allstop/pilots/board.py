@@ -45,6 +45,7 @@ _STATUS = {
 
 class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     spec: BoardSpec
+    chosen: Mode | None = None  # by a person, for whoever drives it next too
     board: Board = Board()
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
@@ -374,7 +375,7 @@ def _told(state: BoardState, event: Commanded) -> BoardState:
         case Equip(spec=spec):
             return replace(state, spec=spec, started=0, errors=0)
         case SetMode(mode=mode):
-            return replace(state, spec=replace(state.spec, mode=mode))
+            return replace(state, spec=replace(state.spec, mode=mode), chosen=mode)
         case Resume():  # those below it hear it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
             return replace(state, errors=0, resting=limited)
