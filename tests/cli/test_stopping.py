@@ -124,6 +124,17 @@ def test_k3_a_stop_file_in_a_repository_where_nothing_ever_ran_is_seen_and_lifte
     assert person.merged() == ["T1"]
 
 
+@pytest.mark.parametrize(
+    ("command", "name"), [("stop", "stop"), ("pause", "pause"), ("freeze", "freeze")]
+)
+def test_k2_resume_says_what_it_lifts(person, command, name):
+    person.allstop("add", "one")
+    person.allstop(command)
+
+    assert person.allstop("resume") == f"The {name} is lifted.\n"
+    assert person.allstop("resume") == "Nothing was held.\n"
+
+
 def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
     """K3: the turn ends in peace, and nothing new begins."""
     person.agent("echo turn >>b.txt; echo begun >&2; sleep 3; echo going on")

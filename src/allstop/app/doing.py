@@ -21,6 +21,7 @@ from allstop.app.stopping import lift
 from allstop.app.stopping_run import stop_run
 from allstop.core import commands as say
 from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, AgentName, RunId
 from allstop.core.orders import is_merged
 from allstop.core.specs import Mode
@@ -265,7 +266,7 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
 async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
     if isinstance(deed, Resume):
         lifted = await lift(station.house, by)
-        return Done(run=ALL, note="" if lifted else "nothing was held")
+        return Done(run=ALL, note="nothing was held" if lifted is Hold.NONE else "")
     stopped = await station.allstop(by)
     return Done(run=ALL, note=f"done after {stopped.receipt.took_ms:.0f} ms")
 

@@ -186,8 +186,8 @@ async def _receipt(
     return Stopped(receipt=whole, silent=silent, recorded=recorded_, filed=filed)
 
 
-async def lift(house: House, by: str) -> bool:
-    """Resume: take the STOP file away and say so on the helm; false when nothing was held.
+async def lift(house: House, by: str) -> Hold:
+    """Resume: take the STOP file away and say so on the helm; what was lifted.
 
     Where the store can't be read or written, the file stays: a stop is lifted whole or not at all.
     """
@@ -195,19 +195,19 @@ async def lift(house: House, by: str) -> bool:
     was_up = sentinel.is_up()
     if not house.has_store:  # the file came first, and is all there is
         sentinel.lower()
-        return was_up
+        return Hold.STOPPED if was_up else Hold.NONE
     await helm_of(house)
     sentinel.lower()
     try:
-        held = (await helm_of(house)).hold is not Hold.NONE
-        if held:
+        held = (await helm_of(house)).hold
+        if held is not Hold.NONE:
             resume = Commanded(at=house.clock.now(), command=Resume(), by=by)
             await house.journal.append(Entry(HELM, resume))
     except (StoreBrokenError, StoreBusyError, StoreFullError):
         if was_up:
             raise_stop_file(house, f"{by}, which failed")
         raise
-    return was_up or held
+    return Hold.STOPPED if was_up else held
 
 
 def would_stop(house: House) -> tuple[list[str], list[str]]:

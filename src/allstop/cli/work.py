@@ -197,21 +197,27 @@ def resume(context: Context, run_id: str | None, as_json: bool) -> int:
         return run_async(lambda: _resume(house, run_id, as_json=as_json))
 
 
+LIFTED = {
+    "stopped": "The stop is lifted.",
+    "paused": "The pause is lifted.",
+    "frozen": "The freeze is lifted.",
+    "running": "Nothing was held.",
+}
+
+
 async def _lift(house: House, *, as_json: bool) -> int:
     from allstop.app.looking import status
     from allstop.app.rooms import thread_of
-    from allstop.app.speaking import is_stopped
     from allstop.app.stopping import lift
+    from allstop.core.helm import Hold
 
-    is_stop = await is_stopped(house)
     lifted = await lift(house, "user")
     views = (await status(house)).runs
     open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
     if as_json:
-        print_json({"lifted": lifted, "runs": open_runs})
+        print_json({"lifted": lifted is not Hold.NONE, "runs": open_runs})
         return 0
-    what = "The stop is lifted." if is_stop else "Everything may go on."
-    click.echo(what if lifted else "Nothing was held.")
+    click.echo(LIFTED[lifted])
     for view in open_runs:
         if not view.driven and view.parent is None:
             thread = thread_of(view.id)
