@@ -207,6 +207,15 @@ def test_b1_numbers_that_make_no_sense_are_refused_new_or_changed(said, shown, h
     assert out_of_bounds(edit(iterations=None, minutes=0.5)) is None
 
 
+@pytest.mark.parametrize("name", ["auto1", "guidance12"])
+def test_b1_the_name_of_a_thread_is_no_id_of_a_new_task(name):
+    """B1, B6: its workspace and its refs would be those of the thread."""
+    refused = Refusal(f"{name!r} can't be the id of a task", "runs are called so")
+
+    assert out_of_bounds(add(new("b"), new(name))) == refused
+    assert out_of_bounds(add(new("auto"), new("auto-1"), new("my-auto1"))) is None
+
+
 def test_b1_what_was_recorded_before_there_were_bounds_still_holds():
     """B1: the fold of an old record is what it was."""
     board = carried_out(Board(), add(new("a", minutes=1e308)), NOW, merge=False)

@@ -34,6 +34,8 @@ from allstop.core.remarks import Review, in_words
 from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
+THREAD = re.compile(r"(auto|guidance)[0-9]+")
+"""What runs beside the board are called: they have workspaces of these names, too."""
 
 BOUNDS = {
     "priority": (-bounds.PRIORITY, bounds.PRIORITY),
@@ -94,12 +96,19 @@ def out_of_bounds(command: TaskCommand) -> Refusal | None:
     """Asked of what is new only: in a record from before there were bounds, it holds."""
     match command:
         case AddTasks(tasks=tasks):
-            each = (_beyond(task.id, task) for task in tasks)
+            each = (_threads_own(task.id) or _beyond(task.id, task) for task in tasks)
             return next((found for found in each if found), None)
         case EditTask(task=task, changes=changes):
             return _beyond(task, changes)
         case _:
             return None
+
+
+def _threads_own(name: str) -> Refusal | None:
+    is_taken = THREAD.fullmatch(name) is not None
+    return (
+        Refusal(f"{name!r} can't be the id of a task", "runs are called so") if is_taken else None
+    )
 
 
 def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
