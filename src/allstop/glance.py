@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHORTEST = 16  # of a title: beyond that a line may as well be broken
+HELD = ("paused", "frozen", "stopped")
 
 _MARKS = {
     "running": "▶",
@@ -156,13 +157,24 @@ def _next(house: House, found: Status) -> str:
     if board and board.phase in ("running", "pausing"):
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
     if board and board.counts.get("active"):
-        return "Next: `allstop run` goes on where it was."
+        held = _held_alone(found) if board.phase in ("idle", "waiting_user") else ""
+        do = f"`allstop resume {held}`" if held else "`allstop run` goes on where it was"
+        return f"Next: {do}."
     if board and board.phase in ("idle", "waiting_user") and board.start:
         what = " works on what is ready" if board.start == "allstop run" else ""
         return f"Next: `{board.start}`{what}."
     if of_threads := _of_open_threads(found):
         return of_threads
     return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
+
+
+def _held_alone(found: Status) -> str:
+    """The task that waits, where all that are begun were held one by one: no run goes on with them."""
+    from allstop.core.ids import label_of
+
+    begun = [run for run in found.runs if run.kind == "task" and run.outcome is None]
+    are_held = all(run.status in HELD for run in begun)
+    return label_of(begun[0].id) if begun and are_held else ""
 
 
 def _thread_to_see_to(found: Status) -> str:
@@ -178,6 +190,5 @@ def _of_open_threads(found: Status) -> str:
     threads = [run for run in found.runs if run.kind == "auto" and run.outcome is None]
     if name := next((run.id for run in threads if run.driven), ""):
         return f"Next: `allstop log {name} -f` shows what happens, `allstop stop {name}` ends it."
-    held = ("paused", "frozen", "stopped")
-    name = next((run.id for run in threads if run.status in held), "")
+    name = next((run.id for run in threads if run.status in HELD), "")
     return f"Next: `allstop resume {name}` goes on." if name else ""

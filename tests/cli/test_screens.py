@@ -25,6 +25,19 @@ def test_what_to_do_next_fits_to_who_drives(person):
     assert "Next: `allstop run` goes on where it was." in left
 
 
+def test_b20_the_next_step_for_a_task_that_was_paused_alone_is_to_resume_it(person):
+    """B20: a run of the board would leave it where it is."""
+    person.agent("sleep 1\n" + WORKS)
+    process = person.start("run", "sleep")
+    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+    person.allstop("pause", "T1")
+    process.wait(20)
+
+    assert person.allstop("status").endswith("Next: `allstop resume T1`.\n")
+    person.allstop("resume", "T1")
+    assert person.merged() == ["T1"]
+
+
 def test_what_is_typed_while_the_table_is_drawn_neither_tears_it_nor_reaches_the_shell(person):
     person.agent("sleep 2\n" + WORKS)
 
