@@ -230,6 +230,30 @@ async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkey
     assert [[check.run for check in gate.checks] for gate in gates] == [["make test"]] * 2
 
 
+async def test_k19_a_branch_whose_file_is_broken_keeps_its_own_last_gate(house, person):
+    """K19: tasks that were begun from another branch may be at work beside those of the target."""
+    repository, notes = Repository(person.repository), []
+    file = gating.TargetFile(house(AGENT + CHECK), repository, notes.append)
+
+    async def runs(branch):
+        found = await file.gate(branch)
+        return found and [check.run for check in found.checks]
+
+    found = [await runs("main")]
+    person.git("switch", "-q", "-c", "weak")
+    person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
+    person.git("commit", "-q", "-am", "another gate")
+    found.append(await runs("weak"))
+    person.write("allstop.toml", "broken")
+    person.git("commit", "-q", "-am", "broken")
+    person.git("branch", "-f", "main", "weak")
+    found += [await runs("main"), await runs("weak"), await runs("main")]
+    repository.close()
+
+    assert found == [["make test"], ["true"], ["make test"], ["true"], ["make test"]]
+    assert len(notes) == 2
+
+
 def test_a_board_without_agents_can_be_made_by_name_only(house):
     home = house(CHECK)
 

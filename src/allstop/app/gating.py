@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyio import to_thread
 
@@ -58,31 +58,36 @@ def fittings(settings: Settings) -> Fittings:
     )
 
 
+class _Read(NamedTuple):
+    """A branch's file, as it was when it could last be used."""
+
+    seen: tuple[str | None, bytes | None] | None = None  # which one was looked at last
+    gate: Gate | None = None
+    fittings: Fittings | None = None
+
+
 class TargetFile:
-    """Where the file can't be used, the last that could be read counts, and it is said."""
+    """Where a branch's file can't be used, the last of it that could be read counts, and it is said."""
 
     def __init__(self, house: House, repository: Repository, note: Callable[[str], None]) -> None:
         self._house = house
         self._repository = repository
         self._note = note
         self._branches = Branches(house.repository, house.environment.variables)
-        self._seen: tuple[str, str | None, bytes | None] | None = None
-        self._gate: Gate | None = None
-        self._fittings: Fittings | None = None
+        self._read: dict[str, _Read] = {}  # by the branch
 
     async def gate(self, target: str) -> Gate | None:
-        await self._known(target)
-        return self._gate
+        return (await self._known(target)).gate
 
     async def fittings(self, target: str) -> Fittings | None:
-        await self._known(target)
-        return self._fittings
+        return (await self._known(target)).fittings
 
-    async def _known(self, target: str) -> None:
+    async def _known(self, target: str) -> _Read:
         try:
             await self._look(target)
         except (AllstopError, SettingsError) as error:
             self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
+        return self._read.get(target, _Read())
 
     async def _look(self, target: str) -> None:
         """Read it only where it is another one: this is asked for every clone and every check."""
@@ -90,12 +95,13 @@ class TargetFile:
         (found,) = await self._repository.looked_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
         here = self._checkout() if blob is None else None
-        if (target, blob, here) == self._seen:
+        before = self._read.get(target, _Read())
+        if (blob, here) == before.seen:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
-        self._seen = target, blob, here
+        self._read[target] = before._replace(seen=(blob, here))
         settings = self._house.with_file(committed).settings
-        self._gate, self._fittings = gate(settings), fittings(settings)
+        self._read[target] = _Read((blob, here), gate(settings), fittings(settings))
 
     def _checkout(self) -> bytes | None:
         try:
