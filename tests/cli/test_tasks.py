@@ -329,6 +329,17 @@ def test_b2_what_needs_a_task_that_was_given_up_says_so_and_what_helps(person):
     assert person.tasks() == {"T1": "done", "T2": "done"}
 
 
+def test_b2_a_run_that_leaves_what_failed_before_says_so(person):
+    """B2: what needs it can't start, and the exit code tells only that something waits."""
+    person.agent("exit 1")
+    person.allstop("run", "fail", code=1)
+    person.allstop("add", "after it", "--needs", "T1")
+
+    said = person.allstop("run", code=3)
+
+    assert said.endswith("✗ From earlier runs: T1 failed. See: allstop status\n")
+
+
 def test_b18_the_next_step_for_what_was_rolled_back_is_to_retry_it(person):
     person.agent("echo x >x; echo '<promise>COMPLETE</promise>'")
     person.allstop("run", "make x")

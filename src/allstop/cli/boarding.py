@@ -40,6 +40,8 @@ from allstop.open_files import hold_many
 if TYPE_CHECKING:
     from allstop.app.house import House
 
+ENDED_BADLY = frozenset({Status.FAILED, Status.TIMEOUT, Status.BLOCKED})
+
 
 async def work(
     house: House,
@@ -247,10 +249,21 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
             case _:
                 pass
-    lines += _barred(tasks)
+    lines += [*_from_before(tasks, touched), *_barred(tasks)]
     if any(task.status is Status.REVIEW for task in tasks):
         lines.append("What work changes: allstop diff ID; what its gate found: allstop show ID")
     return lines
+
+
+def _from_before(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """What ended badly before this run is why it ends with something left: in one line for all."""
+    known = {task.id for task in touched}
+    stalled = [task for task in tasks if task.status in ENDED_BADLY and task.id not in known]
+    if not stalled:
+        return []
+    named = ", ".join(f"{task.id} {task.status}" for task in stalled[:5])
+    more = f" and {len(stalled) - 5} more" if stalled[5:] else ""
+    return [f"✗ From earlier runs: {named}{more}. See: allstop status"]
 
 
 def _barred(tasks: list[Task]) -> list[str]:
