@@ -2,6 +2,8 @@
 
 import pytest
 
+from allstop.cli.boarding import left
+from allstop.core.tasks import Status, Task
 from people import MERGE_AT_ONCE
 
 WORKS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
@@ -177,6 +179,14 @@ def test_b17_a_conflict_that_stays_goes_to_the_person(person):
     assert person.merged() == ["T1"]
     assert (person.repository / "a.txt").read_text() == "hello\nnorth\n"
     assert person.tasks()["T2"] != "done"
+
+
+@pytest.mark.parametrize(("verified", "helps"), [("", "retry"), ("a tree", "approve")])
+def test_b17_the_end_of_a_run_names_what_helps_work_that_could_not_be_merged(verified, helps):
+    """B17: to run the board again would leave it where it is."""
+    task = Task(id="T1", title="t", number=1, status=Status.WAITING, verified=verified, note="no")
+
+    assert left([task], [task]) == [f"? T1 waits: no. Then: allstop {helps} T1"]
 
 
 def test_b17_work_that_passes_alone_but_not_together_is_not_merged(person):

@@ -27,6 +27,7 @@ from allstop.core.brakes import AtLimit, Grip, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
+from allstop.core.inbox import what_helps
 from allstop.core.moves import Outcome
 from allstop.core.needing import barred
 from allstop.core.plain import one_line
@@ -237,7 +238,7 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
             case Status.MERGING if not task.note:
                 lines.append(f"? {task.id} waits to be merged: allstop run")
             case Status.WAITING | Status.MERGING:
-                lines.append(f"? {task.id} waits: {task.note}. Then: allstop run")
+                lines.append(f"? {task.id} waits: {task.note}. Then: {what_helps(task)}")
             case Status.PENDING if task.held:
                 lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
             case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
