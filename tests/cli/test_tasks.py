@@ -42,6 +42,7 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}
     assert person.json("show", "second") == two | {
         "verification": "",
+        "findings": [],
         "notes": [],
     }
     assert ids(person, "--tag", "ui") == ["T1"]
