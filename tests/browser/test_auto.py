@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browser.clipping import clipped
 from browser.conftest import PHONE
 from people import at_home, wait_for
 from scenes import Scene
@@ -323,5 +324,5 @@ def test_u5_threads_and_runs_fit_a_phone(visit, circles, parser):
     for where in addresses(circles, parser):
         page.goto(page.url.partition("#")[0] + f"#/{where}")
         page.wait_for_timeout(300)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], where
+        assert clipped(page) == [], where
         expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()

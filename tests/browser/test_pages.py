@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browser.clipping import clipped
 from browser.conftest import PHONE
 from project import tree
 
@@ -46,8 +47,7 @@ def test_u5_no_page_is_wider_than_a_phone(scene, visit):
     page = here.page()
     for where in addresses(scene):
         turn_to(page, where)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= PHONE["width"], where
+        assert clipped(page) == [], where
         expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()
     ways = page.get_by_role("navigation", name="Pages").get_by_role("link")
     for number in range(ways.count()):

@@ -4,6 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browser.clipping import clipped
 from browser.conftest import PHONE
 from people import at_home, wait_for
 from scenes import Scene
@@ -43,4 +44,4 @@ def test_u5_the_first_start_is_fit_for_everybody(theme, visit):
     page.get_by_role("button", name="Write allstop.toml").wait_for()
 
     assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert clipped(page) == []
