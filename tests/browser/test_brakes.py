@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import PHONE
+from browser.conftest import DESKTOP, PHONE
 from people import wait_for
 
 STOPPED = re.compile(r"^stopped in \d+ ms$")
@@ -65,6 +65,19 @@ def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_wor
     assert is_stopped(at_work)
 
 
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_u1_one_click_stops_while_a_box_is_open(at_work, visit, size):
+    page = visit(viewport=size).page("board")
+    button = page.get_by_role("button", name="ALLSTOP", exact=True).bounding_box()
+    page.get_by_role("button", name="New task").click()
+    page.get_by_label("Title").fill("Not to be lost")
+
+    page.mouse.click(button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
+
+    wait_for(lambda: is_stopped(at_work), "the stop")
+    expect(page.get_by_label("Title")).to_have_value("Not to be lost")
+
+
 def test_u1_without_news_the_button_is_there_although_it_was_pressed_before(at_work, visit):
     """Somebody may have resumed since: the page can't know."""
     here = visit()
@@ -82,10 +95,13 @@ def test_u1_without_news_the_button_is_there_although_it_was_pressed_before(at_w
 
 
 def test_u1_on_a_phone_what_the_button_says_can_be_read(at_work, visit):
-    here = visit(viewport=PHONE, is_mobile=True, has_touch=True)
+    here = visit(viewport={"width": 320, "height": 600}, is_mobile=True, has_touch=True)
     page = here.page("home")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    button = page.get_by_role("button", name="ALLSTOP", exact=True)
+    assert button.bounding_box()["y"] < 20  # in the first row, however narrow it is
     page.route("**/api/v1/allstop", lambda route: route.abort())
-    page.get_by_role("button", name="ALLSTOP", exact=True).tap()
+    button.tap()
 
     said = page.get_by_text("run `allstop stop` in a terminal")
     expect(said).to_be_visible()
