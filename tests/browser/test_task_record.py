@@ -66,6 +66,24 @@ def test_u2_a_line_of_the_log_opens_to_all_that_was_said(scene, visit):
     expect(whole).to_have_count(0)
 
 
+def test_u5_the_log_is_one_stop_of_tab_and_its_lines_open_with_keys(scene, visit):
+    page = visit().page(f"task/{scene.id_of('Index the store')}")
+    log = page.get_by_role("log").first
+    expect(log.get_by_role("button")).not_to_have_count(0)
+    log.focus()
+    page.keyboard.press("Tab")
+    assert not log.evaluate("it => it.contains(document.activeElement)")
+
+    log.focus()
+    page.keyboard.press("ArrowDown")
+    first = page.evaluate("document.activeElement.innerText")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.innerText") != first
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_u2_why_a_check_failed_is_on_the_tasks_page(scene, visit):
     page = visit().page(f"task/{scene.id_of('Index the store')}")
     gate = page.get_by_role("region", name="Verification", exact=True)
