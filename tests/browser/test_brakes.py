@@ -250,6 +250,27 @@ def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
     here.complaints.clear()
 
 
+def test_u5_what_could_not_be_fetched_is_fetched_again_by_itself(at_work, visit):
+    """Also while the stream is open: what it says comes on top of what was fetched."""
+    here = visit()
+    lost = []
+
+    def lose_two(route):
+        if len(lost) < 2:
+            lost.append(route)
+            route.abort()
+        else:
+            route.continue_()
+
+    here.context.route("**/api/v1/board", lose_two)
+    page = here.page("board")
+    expect(page.get_by_role("alert")).to_contain_text("not reachable")
+
+    expect(page.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
+    assert len(lost) == 2
+    here.complaints.clear()
+
+
 def test_u5_a_page_that_can_not_be_loaded_says_so_and_comes_once_the_server_answers(at_work, visit):
     here = visit()
     page = here.page("home")

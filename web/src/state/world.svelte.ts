@@ -16,6 +16,8 @@ import { Live } from './live.svelte'
 
 /** Lines kept for each run, and for all of them together. */
 export const LOG_LINES = 5_000
+/** What could not be fetched is tried again after so long. */
+const RETRY_MS = 2_000
 /** How many of the board's events a fresh page shows. */
 const RECALLED = 60
 
@@ -58,7 +60,7 @@ class World {
   stream = $state.raw<StreamState>({ is: 'connecting' })
   /** While news don't come in: whether the server answers at all, once that has been tried. */
   answers = $state<boolean>()
-  /** Why the first fetch failed; it is tried again when the stream is back. */
+  /** Why the last fetch failed; it is tried again, and when the stream is back. */
   trouble = $state.raw<Error>()
   isLoaded = $state(false)
   /** The time, for ages; it moves every few seconds. */
@@ -208,6 +210,7 @@ class World {
       this.loads++
     } catch (error) {
       this.trouble = error as Error
+      setTimeout(() => this.trouble && this.stream.is === 'open' && void this.load(), RETRY_MS)
     } finally {
       this.#loading = false
       this.#schedule()
