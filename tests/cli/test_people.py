@@ -182,6 +182,18 @@ def test_b19_what_is_not_stalled_cannot_be_retried(person):
         assert "T1 is done: it can't be" in person.refuses(*command)
 
 
+def test_b19_what_was_skipped_says_how_it_is_put_back(person):
+    person.agent(WORKS)
+    person.allstop("add", "one")
+    person.allstop("skip", "T1")
+
+    for command in ("retry", "assign", "skip"):
+        assert "`allstop rollback T1` makes it pending again" in person.refuses(command, "T1")
+    person.allstop("rollback", "T1")
+
+    assert person.tasks() == {"T1": "pending"}
+
+
 def test_b5_assign_gives_a_task_to_an_agent(person):
     person.agent("exit 1")
     person.program("other", "#!/bin/sh\necho x >x; echo '<promise>COMPLETE</promise>'\n")

@@ -181,6 +181,8 @@ def _instead(task: Task) -> str:
         )
     if _is_stalled(task):
         return f"`allstop retry {task.id}` makes it ready again"
+    if task.status is Status.SKIPPED:
+        return f"`allstop rollback {task.id}` makes it pending again"
     return ""
 
 

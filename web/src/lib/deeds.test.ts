@@ -42,6 +42,11 @@ test('what helps most is the first', () => {
   expect(firstOf(['split', 'retry'])).toBe('split')
 })
 
+test('nothing is a dead end: what nobody will do can be put back', () => {
+  expect(deedsFor(task('skipped')).find(({ isFirst }) => isFirst)?.name).toBe('rollback')
+  expect(deedsFor(task('cancelled')).find(({ isFirst }) => isFirst)?.name).toBe('retry')
+})
+
 test('what throws something away is asked once more', () => {
   for (const { name, warning } of deedsFor(task('failed')))
     expect([name, !!warning]).toEqual([name, ['rollback', 'clean', 'remove_task'].includes(name)])
@@ -57,6 +62,8 @@ test('no key means two things', () => {
     'failed',
     'timeout',
     'done',
+    'skipped',
+    'cancelled',
   ]) {
     const keys = deedsFor(task(status)).flatMap(({ key }) => key ?? [])
 

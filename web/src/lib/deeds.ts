@@ -42,6 +42,13 @@ const ROLL_BACK: Deed = {
   warning:
     'What is merged is reverted by a new commit; what is not is thrown away, and kept by a ref. The task is pending again.',
 }
+const PUT_BACK: Deed = {
+  name: 'rollback',
+  label: 'Put back',
+  key: 'R',
+  warning:
+    'The task is pending again. What was made for it and not merged is thrown away, and kept by a ref.',
+}
 const CLEAN: Deed = {
   name: 'clean',
   label: 'Clean up',
@@ -103,6 +110,10 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
       return mending(task.remedies)
     case 'done':
       return [ROLL_BACK]
+    case 'skipped':
+      return [first(PUT_BACK), EDIT, REMOVE]
+    case 'cancelled':
+      return [first(RETRY), EDIT]
     default:
       return []
   }
