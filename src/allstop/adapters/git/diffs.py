@@ -10,6 +10,7 @@ from allstop.adapters.git.repository import Repository
 
 LONGEST_PATCH = 400_000
 
+_BEGINS = b"diff --git "
 _PLAINLY = ("--no-ext-diff", "--no-textconv", "--no-color", "-M")
 _CHANGES = {"A": "added", "D": "removed", "R": "renamed"}
 
@@ -46,9 +47,26 @@ async def shown_diff(repository: Repository, base: str, tip: str) -> Shown:
     counts = await repository.output("diff", *_PLAINLY, "--numstat", "-z", *between)
     kinds = await repository.output("diff", *_PLAINLY, "--name-status", "-z", *between)
     patch = await repository.output("diff", *_PLAINLY, *between)
-    text = patch[:LONGEST_PATCH].decode(errors="replace")
+    text = shared_out(patch, LONGEST_PATCH).decode(errors="replace")
     files = tuple(_files(counts, dict(_kinds(kinds))))
     return Shown(base, tip, files, text, cut=len(patch) > LONGEST_PATCH)
+
+
+def shared_out(patch: bytes, most: int) -> bytes:
+    """No file takes the room of others: the longest are cut, each at the end of a line."""
+    if len(patch) <= most:
+        return patch
+    files = [_BEGINS + each for each in (b"\n" + patch).split(b"\n" + _BEGINS)[1:]]
+    room = most
+    by_length = sorted(range(len(files)), key=lambda at: len(files[at]))
+    for place, at in enumerate(by_length):
+        files[at] = _head(files[at], room // (len(files) - place) - 1)
+        room -= len(files[at]) + 1
+    return b"\n".join(filter(None, files))
+
+
+def _head(file: bytes, most: int) -> bytes:
+    return file if len(file) <= most else file[: max(0, file.rfind(b"\n", 0, max(0, most)))]
 
 
 def _files(counts: bytes, kinds: dict[str, str]) -> Iterator[ChangedFile]:
