@@ -38,7 +38,30 @@ test('reads files, hunks and line numbers', () => {
   expect(gone?.hunks[0]?.lines).toEqual([
     { kind: 'removed', text: '-- a line that looks like a header', before: 1, after: 0 },
   ])
-  expect(picture).toEqual({ path: 'pic.png', hunks: [] })
+  expect(picture).toEqual({ path: 'pic.png', hunks: [], notes: ['no text'] })
+})
+
+test('says what changed besides lines, under the names that files really have', () => {
+  const patch = `diff --git a/old b/a new name
+similarity index 100%
+rename from old
+rename to a new name
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+diff --git "a/say \\"hi\\"\\011" "b/say \\"hi\\"\\011"
+new file mode 120000
+--- /dev/null
++++ "b/say \\"hi\\"\\011"
+@@ -0,0 +1 @@
++/etc/passwd
+`
+
+  expect(parsePatch(patch).map(({ path, notes }) => [path, notes])).toEqual([
+    ['a new name', ['was old']],
+    ['run.sh', ['mode 100644 → 100755']],
+    ['say "hi"\t', ['a symbolic link']],
+  ])
 })
 
 test('puts what was removed beside what replaced it', () => {

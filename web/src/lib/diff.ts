@@ -18,6 +18,8 @@ export interface Hunk {
 export interface DiffFile {
   path: string
   hunks: Hunk[]
+  /** What changed besides its lines. */
+  notes: string[]
 }
 
 export interface Pair {
@@ -35,7 +37,7 @@ export function parsePatch(patch: string): DiffFile[] {
   let after = 0
   for (const line of patch.split('\n')) {
     if (line.startsWith('diff --git ')) {
-      file = { path: pathOf(line), hunks: [] }
+      file = { path: pathOf(line), hunks: [], notes: [] }
       files.push(file)
       hunk = undefined
       continue
@@ -47,7 +49,7 @@ export function parsePatch(patch: string): DiffFile[] {
       hunk = { head: head[3]!.trim(), lines: [] }
       file.hunks.push(hunk)
     } else if (!hunk) {
-      if (file && line.startsWith('+++ b/')) file.path = line.slice(6).replace(/\t$/, '')
+      if (file) readHeader(line, file)
     } else if (line.startsWith('+')) {
       hunk.lines.push({ kind: 'added', text: line.slice(1), before: 0, after: after++ })
     } else if (line.startsWith('-')) {
@@ -59,12 +61,46 @@ export function parsePatch(patch: string): DiffFile[] {
   return files
 }
 
+/** A line between a file's name and its first hunk. */
+function readHeader(line: string, file: DiffFile): void {
+  const name =
+    /^(?:\+\+\+ "?b\/|rename to )/.test(line) && line.replace(/^(?:\+\+\+|rename to) /, '')
+  if (name) file.path = unquoted(name.replace(/\t$/, '')).replace(/^b\//, '')
+  const [, was] = /^rename from (.+)/.exec(line) ?? []
+  const [, mode] = /^old mode (\d+)/.exec(line) ?? []
+  const [, now] = /^new mode (\d+)/.exec(line) ?? []
+  const [, kind = ''] = /^(?:new|deleted) file mode (\d+)/.exec(line) ?? []
+  if (was) file.notes.push(`was ${unquoted(was)}`)
+  else if (mode) file.notes.push(`mode ${mode}`)
+  else if (now) file.notes.push(`${file.notes.pop() ?? 'mode'} → ${now}`)
+  else if (KINDS[kind]) file.notes.push(KINDS[kind])
+  else if (line.startsWith('Binary files ')) file.notes.push('no text')
+}
+
+const KINDS: Record<string, string> = {
+  '100755': 'a program',
+  '120000': 'a symbolic link',
+  '160000': 'a submodule',
+}
+
+/** Git puts names with quotes, backslashes or control characters into quotes. */
+function unquoted(name: string): string {
+  if (!/^".*"$/.test(name)) return name
+  const known: Record<string, string> = { t: '\t', n: '\n', r: '\r' }
+  return name
+    .slice(1, -1)
+    .replace(/\\(?:([0-7]{3})|(.))/g, (_, octal: string | undefined, sign: string) =>
+      octal ? String.fromCharCode(parseInt(octal, 8)) : (known[sign] ?? sign),
+    )
+}
+
 function pathOf(line: string): string {
   const words = line.slice('diff --git '.length)
-  return words
-    .slice(words.length / 2 + 1)
-    .replace(/^"?b\//, '')
-    .replace(/"$/, '')
+  return unquoted(words.slice(words.length / 2 + 1)).replace(/^b\//, '')
+}
+
+export function linesOf(file: DiffFile): DiffLine[] {
+  return file.hunks.flatMap(({ lines }) => lines)
 }
 
 /** The same lines side by side: what was removed beside what came in its place. */

@@ -20,3 +20,8 @@ export function showHidden(text: string): string {
     .replace(UNSEEN, mark)
     .replaceAll(KEEP, '\u200d')
 }
+
+/** Of a file: also what a terminal would obey. A tab, and the end of a line of DOS, are honest. */
+export function showAll(text: string): string {
+  return showHidden(text).replace(/[\0-\x08\n-\x0c\x0e-\x1f\x7f-\x9f]|\r(?!$)/g, mark)
+}
