@@ -37,5 +37,7 @@ test('a new task is what stands in the form', () => {
     tags: ['a', 'b', 'c'],
     needs: [],
     priority: 0,
+    agent: null,
+    operation: '',
   })
 })
