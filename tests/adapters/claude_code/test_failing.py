@@ -55,7 +55,7 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fa
 
     assert (result.kind, result.usage) == (FailureKind.STALLED, Usage())
     assert server.requests
-    assert list((tmp_path / "live").iterdir()) == []
+    assert list((tmp_path / "live").glob("*.json")) == []
 
 
 async def test_q18_words_without_end_are_shown_and_not_kept(bench):

@@ -88,7 +88,7 @@ async def test_k10_one_that_does_not_stop_is_ended(peer, place, tmp_path, room):
         await until(lambda: watch.lives)
         group.cancel_scope.cancel()
 
-    assert list((tmp_path / "live").iterdir()) == []
+    assert list((tmp_path / "live").glob("*.json")) == []
 
 
 async def test_f6_who_shared_a_server_that_had_to_be_ended_is_told(peer, tmp_path):
@@ -109,7 +109,7 @@ async def test_f6_who_shared_a_server_that_had_to_be_ended_is_told(peer, tmp_pat
 
     assert results[0].kind is FailureKind.CRASHED
     assert results[0].message == "codex did not stop when it was told to"
-    assert list((tmp_path / "live").iterdir()) == []
+    assert list((tmp_path / "live").glob("*.json")) == []
 
 
 async def test_a_program_that_is_not_there_is_a_clear_failure(stage, place):
