@@ -162,7 +162,7 @@ def test_k1_a_run_that_everything_holds_says_what_lifts_that(person, brake, is_)
     lifted = person.allstop("resume")
 
     assert f"Everything is {is_}. Go on: allstop resume && allstop run" in said
-    assert lifted.startswith("Everything may go on.\n")
+    assert lifted.startswith(f"The {brake} is lifted.\n")
     assert "1 merged" in person.allstop("run")
 
 
