@@ -18,7 +18,8 @@ import anyio
 from allstop.adapters.processes.probe import make_launcher
 from allstop.app import work
 from allstop.core.moves import WorkspaceOpen
-from common import adopt_orphans, bury_orphans, git, house_in, programs_cpu_s, say_load
+from common import adopt_orphans, git, house_in, say_load
+from common.boards import bury_orphans, programs_cpu_s
 
 MEMORY = Path("/dev/shm")
 BYTES_EACH = 1000

@@ -93,13 +93,6 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def bury_orphans() -> None:
-    """Wait until all that was started is gone; only where nobody else waits for any of it."""
-    with suppress(ChildProcessError):
-        while True:
-            os.wait()
-
-
 def programs_cpu_s() -> float:
     """What the programs used that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

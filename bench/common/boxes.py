@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from allstop.adapters.agents.door import Way
 from allstop.adapters.processes.bubblewrap import command, recipe_of
 from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
 from allstop.adapters.processes.host import this_host
@@ -16,11 +17,15 @@ from common import house_in
 
 
 async def boxed_command(folder: Path, workspace: str, script: str) -> str:
-    """A line of bash that runs a script in a workspace's box."""
+    """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
     house, host = house_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
     place = (await work.workspaces(house, launcher)).place(workspace)
-    launch = Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
+    desk = folder / "desk"
+    desk.mkdir()
+    launch = Way(folder=str(desk)).shown(
+        Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
+    )
     words = command(scene_of(launch, host), place, recipe_of(host, "bench"))
     feeds = folder / "feeds"
     feeds.mkdir()
