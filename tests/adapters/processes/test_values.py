@@ -1,9 +1,12 @@
 """The parts that only compute: order of mounts, labels, hints, the command itself."""
 
+import os
+
 import msgspec
 import pytest
 
 from adapters.processes.place import Place
+from allstop.adapters.processes import proc
 from allstop.adapters.processes.bubblewrap import command, recipe_of
 from allstop.adapters.processes.feeds import WordsFeed
 from allstop.adapters.processes.hints import (
@@ -24,6 +27,7 @@ from allstop.adapters.processes.mounts import (
     is_within,
 )
 from allstop.adapters.processes.places import on_host
+from allstop.adapters.processes.proc import stat_of
 from allstop.adapters.processes.scene import scene_of
 from allstop.ports import Box
 
@@ -198,3 +202,17 @@ def test_for_root_the_outer_box_holds_the_processes_and_the_inner_one_all_else(m
 
 def test_the_program_and_its_arguments_come_last(made):
     assert made(1000)[-2:] == ("/usr/bin/true", "argument")
+
+
+def test_what_is_waited_for_while_it_is_looked_at_is_gone(monkeypatch):
+    """K22: the kernel then names no parent, and that is not the one of a program of nobody's."""
+    own = proc._read(f"/proc/{os.getpid()}/stat")
+    before, _, rest = own.rpartition(b") ")
+    fields = rest.split()
+    assert stat_of(os.getpid()).parent == os.getppid()
+
+    monkeypatch.setattr(
+        proc, "_read", lambda _: b") ".join([before, b" ".join([b"X", b"0", b"-1", *fields[3:]])])
+    )
+
+    assert stat_of(os.getpid()) is None

@@ -18,6 +18,7 @@ PROC = Path("/proc")
 GONE = "ZX"  # ended; only its number is still there
 STOPPED = "Tt"
 ASLEEP = "D"  # takes no signal now, but heeds it before it does anything else
+NO_GROUP = "-1"  # nor a parent: it was waited for while the kernel wrote down the rest
 RESUME_ROUNDS = 10
 SMALL = 64 * 1024
 
@@ -34,7 +35,7 @@ def stat_of(pid: int) -> Stat | None:
     except OSError:
         return None
     fields = text.rpartition(") ")[2].split()  # the name before it may hold anything
-    if len(fields) < 20:
+    if len(fields) < 20 or fields[2] == NO_GROUP:
         return None
     return Stat(state=fields[0], parent=int(fields[1]), started=fields[19])
 
