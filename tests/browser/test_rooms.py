@@ -11,6 +11,7 @@ from browser.clipping import clipped
 from browser.conftest import PHONE
 from control_rooms import ControlRoom
 from parlours import BEGUN, STOPPED, endless, says, to
+from people import wait_for
 from salons import Salon, Tab
 
 THINKS = "{ sleep = 0.3 }, "
@@ -216,18 +217,20 @@ def test_u3_nothing_jumps_while_somebody_reads(salon):
     box = tab.page.get_by_role("region", name="Transcript")
     tab.begin("Talk.", "Autopilot")
     expect(tab.messages.nth(3)).to_be_attached()
-    bottom = "it => it.scrollHeight - it.scrollTop - it.clientHeight"
-    assert box.evaluate(bottom) < 40
+    at_the_end = "it => it.scrollHeight - it.scrollTop - it.clientHeight < 40"
+    wait_for(lambda: box.evaluate(at_the_end), "the newest")
 
+    box.evaluate("it => it.addEventListener('wheel', () => (window.from = it.scrollTop))")
     box.hover()
     tab.page.mouse.wheel(0, -300)
     expect(tab.page.get_by_role("button", name="↓ Newest")).to_be_visible()
+    wait_for(lambda: box.evaluate("it => it.scrollTop === window.from - 300"), "it to move")
     before = box.evaluate("it => it.scrollTop")
     expect(tab.messages.nth(tab.messages.count() + 3)).to_be_attached()
 
     assert box.evaluate("it => it.scrollTop") == before
     tab.page.get_by_role("button", name="↓ Newest").click()
-    assert box.evaluate(bottom) < 40
+    wait_for(lambda: box.evaluate(at_the_end), "the newest again")
     tab.allstop.click()
     tab.shows(STOPPED)
 
