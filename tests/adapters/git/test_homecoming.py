@@ -1,11 +1,12 @@
 """What isn't looked at again when work is brought home, and what is."""
 
 import os
+import time
 
 import pytest
 
 from adapters.git.desk import commit, desk_at, git
-from allstop.adapters.git.stillness import print_of
+from allstop.adapters.git.stillness import is_still, look_at
 from allstop.adapters.git.trees import Tree
 
 
@@ -90,6 +91,25 @@ async def test_a_home_with_settings_of_its_own_is_not_trusted(counted):
     assert (first.files, change.files) == (2, 3)
 
 
+@pytest.mark.parametrize(
+    "say",
+    [
+        "git config core.excludesFile ~/more",
+        "printf '[core]\\nexcludesFile = ~/more\\n' >~/settings; git config include.path ~/settings",
+        "mkdir -p .git/info; ln -sf ~/more .git/info/exclude",
+    ],
+)
+async def test_a_tree_that_hangs_on_other_files_is_not_trusted(counted, say):
+    await counted.agent(f"echo z >~/more; {say}; echo z >z")
+    await counted.kept()
+    hidden = await counted.kept()
+    await counted.agent("rm ~/more")
+
+    change = await counted.kept()
+
+    assert (hidden.files, change.files) == (2, 3)
+
+
 async def test_work_whose_ref_was_deleted_comes_home_again(counted):
     change = await counted.kept()
     git(counted.root, "update-ref", "-d", "refs/allstop/tip/w")
@@ -108,30 +128,67 @@ async def test_work_is_counted_from_where_it_began(counted):
     assert change.files == 2
 
 
-async def test_a_tree_that_can_not_be_seen_through_has_no_print(tmp_path):
-    tree = Tree(tmp_path)
+def tree_at(place):
+    tree = Tree(place)
     tree.make()
-    (tree.work / "file").touch()
-    first = print_of(tree)
-    os.utime(tree.work / "file", ns=(1, 1))
-    second = print_of(tree)
+    git(tree.work, "init", "-q")
+    return tree
 
-    assert first
-    assert second
-    assert first != second
-    assert print_of(tree, most_entries=1) is None
-    assert print_of(Tree(tmp_path / "nowhere")) is None
+
+def seen(tree, **most):
+    look = look_at(tree, **most)
+    assert look is not None
+    return look
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda work: os.utime(work / "file", ns=(1, 1)),
+        lambda work: (work / "file").chmod(0o600),
+        lambda work: (work / "in/new").touch(),
+        lambda work: (work / "in/file").unlink(),
+        lambda work: (work / "in").rename(work / "out"),
+        lambda work: (work / "link").unlink(),
+        lambda work: work.rename(work.with_name("away")),
+        lambda work: (work.with_name("home") / ".gitconfig").touch(),
+    ],
+)
+def test_whatever_is_touched_is_seen(tmp_path, touch):
+    tree = tree_at(tmp_path)
+    (tree.work / "in").mkdir()
+    for name in ("file", "in/file"):
+        (tree.work / name).touch()
+    (tree.work / "link").symlink_to("nowhere")
+    look = seen(tree)
+    still = is_still(look)
+    time.sleep(0.02)  # the kernel's clock for files goes in steps
+
+    touch(tree.work)
+
+    assert still
+    assert not is_still(look)
+
+
+def test_a_tree_that_can_not_be_seen_through_is_not_called_still(tmp_path):
+    tree = tree_at(tmp_path)
+    (tree.work / "file").touch()
+    entries = len(seen(tree).entries)
+
+    assert seen(tree, most_entries=entries)
+    assert look_at(tree, most_entries=entries - 1) is None
+    assert look_at(Tree(tmp_path / "nowhere")) is None
 
 
 def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_path):
     """Its home is the agent's: behind a link there may be a disk that never answers."""
-    tree = Tree(tmp_path / "one")
-    tree.make()
-    assert print_of(tree) is not None
+    tree = tree_at(tmp_path / "one")
+    look = seen(tree)
 
     (tree.home / ".config").symlink_to(tmp_path)
 
-    assert print_of(tree) is None
+    assert look_at(tree) is None
+    assert not is_still(look)
 
 
 async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):

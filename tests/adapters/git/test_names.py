@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.git.desk import git
-from allstop.adapters.git.names import OwnRefs, branch_ref, folder_name
+from allstop.adapters.git.names import OwnRefs, branch_ref, folder_name, git_folders
 from allstop.adapters.git.repository import checked_out_branch
 from allstop.core.moves import Failed
 
@@ -104,3 +104,22 @@ def test_b17_a_branch_is_told_from_a_tag_of_the_same_name(tmp_path):
         subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
 
     assert checked_out_branch(tmp_path) == "main"
+
+
+@pytest.mark.parametrize("kind", ["main", "linked", "submodule"])
+def test_b6_where_git_keeps_what_it_knows_of_a_checkout(desk, tmp_path, kind):
+    """B6: as git itself says."""
+    root = desk.root
+    if kind == "linked":
+        root = tmp_path / "linked"
+        git(desk.root, "worktree", "add", "-q", "--detach", str(root))
+    if kind == "submodule":
+        local = ("-c", "protocol.file.allow=always")
+        git(desk.root, *local, "submodule", "--quiet", "add", str(desk.root), "inner")
+        root = desk.root / "inner"
+
+    found = git_folders(root)
+
+    asked = ("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    assert [str(each.resolve()) for each in found] == git(root, *asked).split()
+    assert found.are_linked is (kind == "linked")

@@ -21,7 +21,7 @@ from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.room import shortage, too_big
 from allstop.adapters.git.scripts import KEEP, not_work
 from allstop.adapters.git.sketching import guarded_among, named, sketched
-from allstop.adapters.git.stillness import print_of
+from allstop.adapters.git.stillness import Look, is_still, look_at
 from allstop.adapters.git.together import both
 from allstop.adapters.git.trees import Meta, Tree
 from allstop.core.moves import Change, Failed, FailureKind
@@ -49,13 +49,19 @@ IN_MEMORY = 1024**2
 
 MOST_KNOWN = 100
 
+MOST_SEEN = 25_000
+"""Files of all workspaces together; what was seen of one takes a few hundred bytes."""
+
+FEW = 250
+"""So many files are looked at sooner than somebody else is told to."""
+
 
 class _Known(NamedTuple):
     """What a workspace had when it was last looked at."""
 
     meta: Meta
     change: Change
-    print: bytes | None = None  # of its files, where nothing had come since the look before
+    look: Look | None = None  # where nothing had come since the look before
 
 
 class Homecoming:
@@ -88,35 +94,50 @@ class Homecoming:
         meta = tree.meta()
         assert meta is not None, "a workspace is opened before work is brought home"
         kept = self._repository.own.tip(workspace)
-        tip = await self._repository.commit(kept)
-        known = self._known.get(workspace)
-        if known and ((known.meta, known.change.head) != (meta, tip) or known.change.loose):
-            known = None
-        seen = await self._print_of(tree) if known else None
-        if known and seen and seen == known.print:
+        known = await self._still_known(workspace, meta, kept)
+        tip = known.change.head if known else await self._repository.commit(kept)
+        if known and known.look and await _is_still(known.look):
             return known.change
+        look = await self._look_at(tree) if known else None
         told = await self._received(tree, meta, workspace, tip, label)
         if told.size_kb:
             message = too_big(told.size_kb * 1024, self._disk_mb or 0)
             return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
         if known and told.head == tip and not told.changed:
-            return self._remembered(workspace, known._replace(print=seen))
+            return self._remembered(workspace, known._replace(look=look))
         change = await self._looked_through(tree, meta.base, told.head)
         change = replace(change, loose=(*change.loose, *told.changed))
         if told.head != tip:
             await self._repository.set_refs(f"update {kept} {told.head}")
         return self._remembered(workspace, _Known(meta, change))
 
-    async def _print_of(self, tree: Tree) -> bytes | None:
+    async def _still_known(self, workspace: str, meta: Meta, kept: str) -> _Known | None:
+        known = self._known.get(workspace)
+        if known is None or known.meta != meta or known.change.loose:
+            return None
+        return known if await self._repository.is_at(kept, known.change.head) else None
+
+    async def _look_at(self, tree: Tree) -> Look | None:
         """Without a box, somebody may still be at work in there."""
-        return await anyio.to_thread.run_sync(print_of, tree) if self._boxes.are_real else None
+        return await anyio.to_thread.run_sync(look_at, tree) if self._boxes.are_real else None
 
     def _remembered(self, workspace: str, known: _Known) -> Change:
         self._known.pop(workspace, None)
         self._known[workspace] = known
         if len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
+        self._forget_looks()
         return known.change
+
+    def _forget_looks(self) -> None:
+        """The oldest, where too much was seen; what git said is kept, and is asked for again."""
+        looks = {name: len(each.look.entries) for name, each in self._known.items() if each.look}
+        seen = sum(looks.values())
+        for name, entries in looks.items():
+            if seen <= MOST_SEEN:
+                return
+            self._known[name] = self._known[name]._replace(look=None)
+            seen -= entries
 
     async def _received(
         self, tree: Tree, meta: Meta, workspace: str, tip: str | None, label: str
@@ -155,6 +176,12 @@ class Homecoming:
         """What git refuses is not taken up as it is; but on a full disk git takes nothing at all."""
         if not shortage(self._folder):
             tree.refused.touch()
+
+
+async def _is_still(look: Look) -> bool:
+    if len(look.entries) <= FEW:
+        return is_still(look)
+    return await anyio.to_thread.run_sync(is_still, look)
 
 
 class Told:

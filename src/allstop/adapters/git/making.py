@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -88,7 +89,7 @@ class Making:
         self._boxes = boxes
         self._box = box
         self._stores = stores
-        self._links = links
+        self._links = {link: str(repository.root / link) for link in links}
         self._fittings = fittings  # the last that are known
         self._fitting = fitting
         self._may_borrow = True
@@ -144,15 +145,14 @@ class Making:
         return made
 
     def place(self, tree: Tree, meta: Meta | None) -> Box:
-        root = self._repository.root
-        links = tuple(str(root / link) for link in self._shown())
+        links = tuple(self._links[link] for link in self._shown())
         stores = meta.stores if meta else ()
         port = meta.port if meta else 0
         return replace(
             self._box,
             home=str(tree.home),
             workspace=str(tree.work),
-            at=str(root),
+            at=str(self._repository.root),
             objects=(*self._stores, *stores),
             read=(*self._box.read, *links),
             env={"ALLSTOP_PORT": str(port)} if port else {},
@@ -234,7 +234,7 @@ class Making:
             raise SetUpFailedError(f"{took}: {setup}", result)
 
     def _shown(self) -> list[str]:
-        return [link for link in self._links if (self._repository.root / link).is_dir()]
+        return [link for link, path in self._links.items() if os.path.isdir(path)]  # noqa: PTH112
 
     def _seen(self, stores: tuple[str, ...]) -> list[str]:
         """Where a program finds the stores."""

@@ -77,15 +77,34 @@ KEPT_REFS = tuple(f"refs/allstop/{kind}/" for kind in ("base", "tip", "merge", "
 """What there is for a workspace, in every checkout."""
 
 
+class GitFolders(NamedTuple):
+    """Where git keeps what it knows of a checkout: in a linked one, these are two."""
+
+    own: Path  # what is checked out
+    common: Path  # branches, refs and objects
+
+    @property
+    def are_linked(self) -> bool:
+        return self.own != self.common
+
+
+def git_folders(root: Path) -> GitFolders:
+    """Of the checkout at `root`."""
+    own = root / ".git"
+    if own.is_file():
+        own = root / _told_by(own).removeprefix("gitdir:").strip()
+    link = own / "commondir"
+    return GitFolders(own, own / _told_by(link).strip() if link.is_file() else own)
+
+
+def _told_by(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="surrogateescape")
+
+
 def own_refs(root: Path) -> OwnRefs:
     """Those of the checkout at `root`."""
-    file = root / ".git"
-    if not file.is_file():
-        return OwnRefs()
-    said = file.read_text(encoding="utf-8", errors="surrogateescape")
-    folder = root / said.removeprefix("gitdir:").strip()
-    is_linked = (folder / "commondir").is_file()
-    return OwnRefs(f"@{folder_name(folder.name)}" if is_linked else "")
+    folders = git_folders(root)
+    return OwnRefs(f"@{folder_name(folders.own.name)}" if folders.are_linked else "")
 
 
 def revert_ref(commit: str) -> str:

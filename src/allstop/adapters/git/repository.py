@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -14,7 +15,8 @@ import anyio
 
 from allstop.adapters.git.asking import Asking
 from allstop.adapters.git.commands import Done, environment, run_git
-from allstop.adapters.git.names import branch_ref, is_commit_name, own_refs
+from allstop.adapters.git.files import content
+from allstop.adapters.git.names import branch_ref, git_folders, is_commit_name, own_refs
 from allstop.adapters.git.noting import OWN, UPDATE_REFS, Noting, ref_of
 from allstop.core.errors import AllstopError
 
@@ -38,6 +40,7 @@ class Repository:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.own = own_refs(root)
+        self._folders = git_folders(root)
         self._common: Path | None = None
         self._asking = Asking(root)
         self._noting = Noting(root)
@@ -124,6 +127,13 @@ class Repository:
         """The last commit of a branch; None where there is no such branch, or can't be."""
         ref = branch_ref(name)
         return None if ref is None else await self.commit(ref)
+
+    async def is_at(self, ref: str, commit: str) -> bool:
+        """Whether one of our own refs names this commit, which is known to be there."""
+        with suppress(OSError):  # git may keep it elsewhere
+            if content(f"{self._folders.common}/{ref}") == f"{commit}\n".encode():
+                return True
+        return await self.commit(ref) == commit
 
     async def is_ancestor(self, one: str, other: str) -> bool:
         """

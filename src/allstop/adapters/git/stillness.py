@@ -9,12 +9,12 @@ start the next one, so a change after a look can't bear the time of one before i
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-import msgspec
-
+from allstop.adapters.git.files import content
 from allstop.adapters.git.trees import Tree
 
 MOST_ENTRIES = 5000
@@ -25,38 +25,107 @@ SETTINGS = (".gitconfig", ".config/git")
 WAY = ".config"
 """Where this leads elsewhere, nobody goes there to look."""
 
+ELSEWHERE = (b"include", b"excludesfile", b"attributesfile", b"worktree")
+"""Settings of a clone that name other files than its own."""
+
 SECOND_NS = 1_000_000_000
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-def print_of(tree: Tree, most_entries: int = MOST_ENTRIES) -> bytes | None:
-    """The same as long as nothing is touched; None where that can't be known."""
-    home = os.fspath(tree.home)
-    if os.path.islink(f"{home}/{WAY}"):  # noqa: PTH114
-        return None
-    if any(os.path.lexists(f"{home}/{name}") for name in SETTINGS):
+
+class Entry(NamedTuple):
+    path: bytes  # from the top
+    number: int
+    mode: int
+    size: int
+    changed_ns: int
+
+
+class Look(NamedTuple):
+    """A workspace as it was seen; what is in a folder comes after it."""
+
+    home: str
+    top: str
+    entries: tuple[Entry, ...]
+
+
+def look_at(tree: Tree, most_entries: int = MOST_ENTRIES) -> Look | None:
+    """None where later it couldn't be told whether anything was touched."""
+    home, top = os.fspath(tree.home), os.fspath(tree.work)
+    if _has_a_say(home):
         return None
     found = []
     try:
-        for path, about in _entries(tree):
-            found.append((path, about.st_ino, about.st_mode, about.st_size, about.st_ctime_ns))
+        for entry in _entries(os.fsencode(top)):
+            found.append(entry)
             if len(found) > most_entries:
                 return None
     except OSError:  # a folder that is closed to us
         return None
-    tells_parts_of_seconds = any(changed_at % SECOND_NS for *_, changed_at in found)
-    if not tells_parts_of_seconds:
+    tells_parts_of_seconds = any(entry.changed_ns % SECOND_NS for entry in found)
+    if not tells_parts_of_seconds or _hangs_on_others(top, found):
         return None
-    return hashlib.blake2b(msgspec.msgpack.encode(found), digest_size=16).digest()
+    return Look(home, top, tuple(found))
 
 
-def _entries(tree: Tree) -> Iterator[tuple[bytes, os.stat_result]]:
+def is_still(look: Look) -> bool:
+    """Whether nothing was touched since. A folder's own time tells of what came into it or left.
+
+    Nothing that was put there since is followed: the folder around it is looked at first.
+    """
+    if _has_a_say(look.home):
+        return False
+    try:
+        top = os.open(look.top, _FOLDER)
+    except OSError:
+        return False
+    try:
+        for path, number, mode, size, changed_ns in look.entries:
+            about = os.stat(path, dir_fd=top, follow_symlinks=False)
+            if (
+                about.st_ctime_ns != changed_ns
+                or about.st_ino != number
+                or about.st_size != size
+                or about.st_mode != mode
+            ):
+                return False
+    except OSError:
+        return False
+    finally:
+        os.close(top)
+    return True
+
+
+def _hangs_on_others(top: str, entries: Iterable[Entry]) -> bool:
+    """Whether files elsewhere may decide what git finds here: the times of these tell nothing."""
+    if any(stat.S_ISLNK(each.mode) and each.path.startswith(b".git") for each in entries):
+        return True
+    try:
+        settings = content(f"{top}/.git/config").lower()
+    except OSError:
+        return True
+    return any(word in settings for word in ELSEWHERE)
+
+
+def _has_a_say(home: str) -> bool:
+    if os.path.islink(f"{home}/{WAY}"):  # noqa: PTH114 - paths are slow to make
+        return True
+    return any(os.path.lexists(f"{home}/{name}") for name in SETTINGS)
+
+
+def _entries(top: bytes) -> Iterator[Entry]:
     """Links are told of and not followed."""
-    top = os.fsencode(tree.work)
-    yield top, os.lstat(top)
-    waiting = [top]
+    yield _entry(b".", os.lstat(top))
+    waiting = [b""]
     while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                yield entry.path, entry.stat(follow_symlinks=False)
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+        folder = waiting.pop()
+        with os.scandir(top + b"/" + folder) as found:
+            for each in found:
+                path = folder + b"/" + each.name if folder else each.name
+                yield _entry(path, each.stat(follow_symlinks=False))
+                if each.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+
+
+def _entry(path: bytes, about: os.stat_result) -> Entry:
+    return Entry(path, about.st_ino, about.st_mode, about.st_size, about.st_ctime_ns)

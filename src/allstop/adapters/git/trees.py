@@ -14,6 +14,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from allstop.adapters.git.files import content
+from allstop.adapters.git.names import folder_name
+
 
 class Meta(Struct, frozen=True, kw_only=True):
     """What the host knows of a workspace; kept where no agent can write."""
@@ -27,6 +30,11 @@ class Meta(Struct, frozen=True, kw_only=True):
     excluded: tuple[str, ...] = ()  # paths in it that are nobody's work
     lfs: bool = False  # Git LFS keeps files of it
 
+
+META = "meta.json"
+_decode = msgspec.json.Decoder(Meta).decode
+
+MOST_TREES = 256
 
 _DAMAGED = re.compile(r"damaged(-[0-9]+)?")
 
@@ -97,7 +105,7 @@ class Tree:
 
     @cached_property
     def _meta(self) -> Path:
-        return self.folder / "meta.json"
+        return self.folder / META
 
     @property
     def check(self) -> Tree:
@@ -107,7 +115,7 @@ class Tree:
     def meta(self) -> Meta | None:
         """None where it was never finished."""
         try:
-            return msgspec.json.decode(self._meta.read_bytes(), type=Meta)
+            return _decode(content(f"{self.folder}/{META}"))
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
 
@@ -146,6 +154,21 @@ class Tree:
 
     def remove(self) -> None:
         remove_tree(self.folder)
+
+
+class Trees:
+    """Those of all workspaces; what is asked for again and again is not made anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[str, Tree] = {}
+
+    def of(self, workspace: str) -> Tree:
+        if workspace not in self._made:
+            if len(self._made) >= MOST_TREES:
+                self._made.clear()
+            self._made[workspace] = Tree(self._folder / folder_name(workspace))
+        return self._made[workspace]
 
 
 def remove_tree(folder: Path) -> None:

@@ -15,11 +15,11 @@ from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
 from allstop.adapters.git.laying import Extras, extras_of
 from allstop.adapters.git.making import BARE, Fitting, Fittings, Making, clear, unknown
-from allstop.adapters.git.names import branch_ref, folder_name
+from allstop.adapters.git.names import branch_ref
 from allstop.adapters.git.repository import GitError, Repository
 from allstop.adapters.git.taking_up import Resuming
 from allstop.adapters.git.together import both
-from allstop.adapters.git.trees import Meta, Ports, Tree
+from allstop.adapters.git.trees import Meta, Ports, Tree, Trees
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
@@ -69,6 +69,7 @@ class GitWorkspaces:
         self.look_every_s = look_every_s
         self._boxes = Boxes(launcher)
         self._ports = Ports(folder)
+        self._trees = Trees(folder)
         self._making = Making(
             repository,
             self._boxes,
@@ -385,7 +386,7 @@ class GitWorkspaces:
         return done.out.decode().strip() or line
 
     def _tree(self, workspace: str) -> Tree:
-        return Tree(self._folder / folder_name(workspace))
+        return self._trees.of(workspace)
 
 
 def _failed(error: Exception) -> Failed:
