@@ -3,7 +3,7 @@
 import pytest
 
 from control_rooms import ControlRoom
-from people import at_home, wait_for
+from people import Person, at_home, wait_for
 
 FILE = """\
 # Ours.
@@ -186,3 +186,21 @@ def test_u2_what_only_the_checkout_has_is_listed_with_what_it_waits_for(room):
     assert (found["written"], found["file_value"]) == (True, "command")
     assert found["waits_for"]
     assert row(listed, "agents.demo.driver")["waits_for"] == ""
+
+
+def test_b6_a_linked_checkout_hears_of_what_its_branch_says_by_now(tmp_path):
+    """B6: git keeps the branches elsewhere, and here nothing but the branch has changed."""
+    main = at_home(tmp_path)
+    main.script("")
+    main.commit()
+    main.git("worktree", "add", "-q", "-b", "other", str(main.home / "linked"))
+    room = ControlRoom(Person(main.home, main.home / "linked"))
+    before = room.read("/day")["max_turns"]
+    file = main.repository / "allstop.toml"
+    file.write_text(file.read_text() + "\n[budget.day]\nturns = 7\n")
+    main.commit()
+    main.git("update-ref", "refs/heads/other", "main")
+
+    wait_for(lambda: room.read("/day")["max_turns"] == 7, "the branch's word counts")
+    room.person.close()
+    assert before is None

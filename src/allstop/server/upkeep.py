@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from allstop.adapters.git.names import git_folders
 from allstop.server.settings_list import listed
 from allstop.settings import FILE_NAME, Loaded
 
@@ -31,6 +32,7 @@ class SettingsKeeper:
         self._changed = changed
         self._house = house
         self._say = say
+        self._git = git_folders(house.root or Path())
         self._seen = self._signs()
         self._loaded: Loaded | None = None
         self._shown: SettingList | None = None
@@ -70,9 +72,9 @@ class SettingsKeeper:
         environment, root = self._house.environment, self._house.root
         files = [environment.user_file, environment.trust_file]
         if root is not None:
-            git = root / ".git"
-            files += [root / FILE_NAME, git / "HEAD", git / "packed-refs", git / "refs" / "heads"]
-            files += self._branches(git / "refs" / "heads")
+            heads = self._git.common / "refs" / "heads"
+            files += [root / FILE_NAME, self._git.own / "HEAD", self._git.common / "packed-refs"]
+            files += [heads, *self._branches(heads)]
         return [_sign(file) for file in files]
 
     def _branches(self, heads: Path) -> list[Path]:
