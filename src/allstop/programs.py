@@ -11,6 +11,8 @@ from allstop.ports import Child, Launch, Launcher, Live, Progress, Stream
 
 KEPT_BYTES = 64 * 1024
 
+_decoder = codecs.getincrementaldecoder("utf-8")
+
 AT_ONCE_BYTES = 4000
 """An empty pipe takes so much although nobody reads: the smallest has a page of 4,096."""
 
@@ -64,8 +66,9 @@ async def _feed(child: Child, stdin: bytes) -> None:
 
 
 async def _heard(child: Child, out: Tail, err: Tail, live: Progress) -> int:
-    decoders = {s: codecs.getincrementaldecoder("utf-8")("replace") for s in Stream}
+    said, complained = _decoder("replace"), _decoder("replace")
     while (chunk := await child.receive()) is not None:
-        (out if chunk.stream is Stream.OUT else err).add(chunk.data)
-        live(Live("output", decoders[chunk.stream].decode(chunk.data)))
+        tail, decoder = (out, said) if chunk.stream is Stream.OUT else (err, complained)
+        tail.add(chunk.data)
+        live(Live("output", decoder.decode(chunk.data)))
     return (await child.wait()).code

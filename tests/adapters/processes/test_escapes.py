@@ -43,6 +43,26 @@ async def test_a_link_planted_in_the_workspace_does_not_move_a_mount(launcher, p
     assert list(elsewhere.iterdir()) == []
 
 
+async def test_nor_does_one_in_a_folder_that_is_closed_to_us(launcher, place, tmp_path):
+    """What makes a box may go where we may not: where we can't look, nothing is shown."""
+    shown = place.at / "closed" / "deep" / "shown"
+    shown.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    closed = place.workspace / "closed"
+    closed.mkdir()
+    (closed / "deep").symlink_to(f"/oldroot{elsewhere}")
+    closed.chmod(0)
+
+    try:
+        with pytest.raises(LaunchError, match=r"is a link|nobody can look"):
+            await run(launcher, place.launch("true", read=(str(shown),)))
+    finally:
+        closed.chmod(0o700)
+
+    assert list(elsewhere.iterdir()) == []
+
+
 async def test_a_program_of_the_workspace_widens_nothing(launcher, place, tmp_path):
     """Its first line and its links are the agent's word."""
     private = tmp_path / "private"

@@ -219,7 +219,7 @@ async def test_k17_limits_are_exact_and_can_not_be_raised(launcher, place):
 @pytest.mark.parametrize("shell", [("sh",), ("bash", "--posix")])
 def test_k17_shells_that_differ_set_the_same_limits(shell):
     ceilings = Ceilings(processes=20, memory=300 << 20, file=5 << 20)
-    words = limits(Caps(processes=10**9, memory_mb=10**6, file_mb=10**6), ceilings)
+    words = limits(Caps(processes=10**9, memory_mb=10**6, file_mb=10**6), ceilings, None)
     script = " && ".join((*words, "exec cat /proc/self/limits"))
     told = subprocess.run([*shell, "-c", script], capture_output=True, text=True, check=True)
 

@@ -28,7 +28,7 @@ from allstop.adapters.processes.program import Death, Program
 from allstop.adapters.processes.refusals import refuse_unspeakable
 from allstop.adapters.processes.registry import Kind
 from allstop.adapters.processes.scene import program_of, read_path
-from allstop.adapters.processes.spawn import Spawned, pipe, spawn, starting
+from allstop.adapters.processes.spawn import Handles, Spawned, pipe, spawn, starting
 from allstop.ports import Caps, Exit, Isolation, Launch, LaunchError, UnsafeError
 
 KEEPER = (
@@ -57,11 +57,12 @@ def bare(host: Host, isolation: Isolation) -> Callable[[Launch], BareTree]:
         temp = tempfile.mkdtemp(prefix="allstop-")
         with ExitStack() as theirs, ExitStack() as ours, starting(launch.argv[0]):
             ours.callback(shutil.rmtree, temp, ignore_errors=True)
+            kept, given = ours.enter_context(Handles()), theirs.enter_context(Handles())
             plan = theirs.enter_context(tempfile.TemporaryFile())
             plan.write(json.dumps(plan_of(launch, host, temp)).encode())
             plan.seek(0)
-            lease_end, lease = pipe(reading=theirs, writing=ours)
-            report, report_end = pipe(reading=ours, writing=theirs)
+            lease_end, lease = pipe(reading=given, writing=kept)
+            report, report_end = pipe(reading=kept, writing=given)
             passed = (plan.fileno(), lease_end, report_end)
             argv = (sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES, *map(str, passed))
             spawned = spawn(argv, env={}, passed=passed)

@@ -67,11 +67,12 @@ class Bounds:
         bound, group = self._grouped.pop(root)
         if group.has_overrun:
             self._overran[bound.label] = _came_to(bound)
-        for _ in range(REMOVE_TRIES):
-            if group.remove():
-                return
-            group.kill()
-            await anyio.sleep(REMOVE_EVERY_S)
+        with anyio.CancelScope(shield=True):
+            for _ in range(REMOVE_TRIES):
+                if group.remove():
+                    return
+                group.kill()
+                await anyio.sleep(REMOVE_EVERY_S)
 
     def overran(self, label: str) -> str:
         """Why the kernel has ended something under this label since that was last asked."""

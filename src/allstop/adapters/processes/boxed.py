@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 
 import anyio
@@ -22,7 +22,7 @@ from allstop.adapters.processes.pipes import Inlet, Outlet
 from allstop.adapters.processes.program import Death, Program
 from allstop.adapters.processes.registry import Kind
 from allstop.adapters.processes.scene import scene_of
-from allstop.adapters.processes.spawn import Spawned, pipe, spawn, starting
+from allstop.adapters.processes.spawn import Handles, Spawned, pipe, spawn, starting
 from allstop.ports import Exit, Launch, LaunchError
 
 BWRAP_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -42,14 +42,17 @@ def boxed(host: Host) -> Callable[[Launch], BoxedTree]:
     def start(launch: Launch) -> BoxedTree:
         scene = scene_of(launch, host)
         hand_over_box(launch.box, host)
-        with ExitStack() as theirs, ExitStack() as ours, starting(launch.argv[0]):
+        with Handles() as theirs, Handles() as ours, starting(launch.argv[0]):
             info, written = pipe(reading=ours, writing=theirs)
             with Feeds(reading=info, writing=written) as feeds:
                 argv = feeds.spelled(command(scene, launch.box, recipe))
                 spawned = fenced(partial(spawn, argv, env=BWRAP_ENV, passed=feeds.numbers))
-            ours.callback(spawned.abandon)
-            tree = BoxedTree(spawned, info, errors_late=launch.errors_late)
-            ours.pop_all()
+            try:
+                tree = BoxedTree(spawned, info, errors_late=launch.errors_late)
+            except BaseException:
+                spawned.abandon()
+                raise
+            ours.clear()
             return tree
 
     return start
@@ -62,7 +65,7 @@ class BoxedTree:
 
     def __init__(self, spawned: Spawned, info: int, *, errors_late: bool) -> None:
         self._process = spawned.process
-        self._stdout, self._stderr = spawned.stdout, spawned.stderr
+        self._stderr = spawned.stderr
         self._bwrap = Death(os.pidfd_open(spawned.process.pid))
         self._inlet = Inlet(spawned.stdin)
         ended = self._bwrap.handle
@@ -75,8 +78,7 @@ class BoxedTree:
 
     async def ready(self) -> int:
         with anyio.move_on_after(READY_WITHIN_S):
-            await anyio.wait_readable(self._stdout)
-            stands = os.read(self._stdout, 1)
+            stands = await self._outlet.first_byte()
             await self._learn_root()
             if not stands or not self._root:
                 raise await self._failure()
@@ -97,8 +99,9 @@ class BoxedTree:
     async def put_down(self) -> None:
         """Wait for the root and not only for bwrap: what it kept may write a little longer."""
         self._inlet.close()
-        with anyio.move_on_after(INFO_WITHIN_S):
-            await self._learn_root()
+        if self._info is not None:
+            with anyio.move_on_after(INFO_WITHIN_S):
+                await self._learn_root()
         self.strike()
         if self._root:
             await self._root.wait()

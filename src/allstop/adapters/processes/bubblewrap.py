@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from functools import lru_cache
+from itertools import chain, groupby
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -76,11 +77,11 @@ def _as_one(words: Iterable[str]) -> str:
 
 def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
     host = recipe.host
-    gate = " && ".join((*limits(box.caps, host.ceilings), GATE))
+    gate = _gate(box.caps, host.ceilings, open_files.given())
     inside = ("/bin/sh", "-c", gate, recipe.tag, *scene.argv)
     bwrap = host.tools.bwrap
     system = recipe.sparse if scene.sparse else recipe.system
-    around = (*system, _as_one((*_own_words(scene), *CLOSING)), *TOLD)
+    around = (*system, _own_words(scene.mounts), *TOLD)
     within = (*recipe.filter, _as_one(_inner(scene, box)))
     if not host.is_root:
         return (bwrap, "--args", WordsFeed((*around, *DEVICES, *within)), "--", *inside)
@@ -115,9 +116,9 @@ def _system_words(host: Host) -> Iterator[Word]:
         yield from _placed(mount)
 
 
-def _own_words(scene: Scene) -> Iterator[str]:
-    for mount in scene.mounts:
-        yield from _placed(mount)
+@lru_cache(maxsize=256)
+def _own_words(mounts: tuple[Mount, ...]) -> str:
+    return _as_one((*chain.from_iterable(map(_placed, mounts)), *CLOSING))
 
 
 def _placed(mount: Mount) -> tuple[str, ...]:
@@ -164,7 +165,12 @@ def _inner(scene: Scene, box: Box) -> Iterator[str]:
         yield from ("--setenv", name, value)
 
 
-def limits(caps: Caps, ceilings: Ceilings) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def _gate(caps: Caps, ceilings: Ceilings, files: int | None) -> str:
+    return " && ".join((*limits(caps, ceilings, files), GATE))
+
+
+def limits(caps: Caps, ceilings: Ceilings, files: int | None) -> Iterator[str]:
     """Set inside, where the count of processes is the box's own.
 
     Shells don't agree on the letter for that. One that knows neither makes no box.
@@ -173,7 +179,7 @@ def limits(caps: Caps, ceilings: Ceilings) -> Iterator[str]:
     once. Address space would not do: some programs set aside a hundred times what they use.
     """
     yield "ulimit -c 0"
-    if (files := open_files.given()) is not None:
+    if files is not None:
         yield f"ulimit -S -n {files}"
     if caps.processes is not None:
         most = _at_most(caps.processes, ceilings.processes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allstop.adapters.processes.host import ROOTS
-from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile
+from allstop.adapters.processes.mounts import Link, Mount, Readable, ReadableFile, tidy
 
 SEEN = {"usr", *(root[1:] for root in ROOTS)}
 LINKS_AT_MOST = 40
@@ -232,7 +232,7 @@ def looked_up(name: str, path: Sequence[str]) -> list[str]:
     """The first program of that name, if there is one."""
     places = [name] if "/" in name else (f"{folder}/{name}" for folder in path)
     found = next(filter(can_be_run, places), None)
-    return [str(Path(found))] if found else []
+    return [tidy(found)] if found else []
 
 
 def can_be_run(place: str) -> bool:

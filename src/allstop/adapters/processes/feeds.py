@@ -85,10 +85,9 @@ def _open_or_empty(path: str) -> int:
 def _filled(data: bytes) -> int:
     number = os.memfd_create("allstop")
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(number, rest) :]
-        os.lseek(number, 0, os.SEEK_SET)
+        done = 0
+        while done < len(data):  # the place to read from stays the beginning
+            done += os.pwrite(number, data[done:], done)
     except OSError:
         os.close(number)
         raise

@@ -11,10 +11,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -39,14 +40,49 @@ class Starter:
     """
 
     def __init__(self, pid: int, bind: Callable[[], bool]) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"fence of {pid}")
-        self.is_fenced = self._pool.submit(bind).result()
+        self._jobs = _worked_off_by(f"fence of {pid}")
+        self.is_fenced = self.start(bind)
         if not self.is_fenced:  # what was half done stays with that thread
-            self._pool.shutdown()
-            self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"starter of {pid}")
+            self._jobs.put(None)
+            self._jobs = _worked_off_by(f"starter of {pid}")
 
     def start(self, work: Callable[[], T]) -> T:
-        return self._pool.submit(work).result()
+        """Do it there, and wait for what comes of it: an executor would take twice as long."""
+        job = _Job(work)
+        self._jobs.put(job)
+        job.is_over.acquire()
+        if job.error is not None:
+            try:
+                raise job.error
+            finally:
+                del job  # the error knows this frame, and would be kept by it
+        return cast("T", job.result)
+
+
+class _Job:
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.work = work
+        self.is_over = threading.Lock()  # once somebody else lets go of it
+        self.is_over.acquire()
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
+def _worked_off_by(name: str) -> SimpleQueue[_Job | None]:
+    """A new thread, until there is None."""
+    jobs: SimpleQueue[_Job | None] = SimpleQueue()
+    threading.Thread(target=_work_off, args=(jobs,), name=name, daemon=True).start()
+    return jobs
+
+
+def _work_off(jobs: SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        try:
+            job.result = job.work()
+        except BaseException as error:  # noqa: BLE001 - it is whoever waits who has to know
+            job.error = error
+        job.is_over.release()
+        del job
 
 
 def fenced(start: Callable[[], T]) -> T:

@@ -156,11 +156,11 @@ class ProcessLauncher:
             if live:
                 self._strike(live)
             tree.strike()
-            await cancel_shielded_checkpoint()  # so that others which end now strike now too
-            with anyio.CancelScope(shield=True):
-                await _end(tree, launch.label)
-                if live:
-                    await self._bounds.settle(live.root)
+            if not tree.has_ended():
+                await cancel_shielded_checkpoint()  # so that others which end now strike now too
+            await _end(tree, launch.label)
+            if live:
+                await self._bounds.settle(live.root)
             if slip:
                 self._slips.take_back(slip)
 
@@ -196,7 +196,7 @@ class ProcessLauncher:
 
 
 async def _end(tree: Tree, label: str) -> None:
-    with anyio.move_on_after(PUT_DOWN_WITHIN_S) as scope:
+    with anyio.move_on_after(PUT_DOWN_WITHIN_S, shield=True) as scope:
         await tree.put_down()
     tree.close()
     if scope.cancelled_caught:

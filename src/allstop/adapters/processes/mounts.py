@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -49,6 +50,13 @@ def around_of(mount: Mount, placed: Sequence[Mount]) -> Mount | None:
     """The innermost of these mounts that holds this one's place."""
     holding = [other for other in placed if is_within(mount.dest, other.dest)]
     return max(holding, key=lambda other: len(other.dest), default=None)
+
+
+def tidy(path: str) -> str:
+    """Without dots and doubled slashes. Mostly it has none, and a path object is slow to make."""
+    if "//" in path or "/./" in f"/{path}" or path.endswith(("/", "/.")):
+        return str(PurePosixPath(path))
+    return path
 
 
 def is_within(path: str, folder: str) -> bool:

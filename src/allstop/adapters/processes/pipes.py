@@ -30,6 +30,7 @@ class Inlet:
     def __init__(self, number: int) -> None:
         os.set_blocking(number, False)
         self._number: int | None = number
+        self._is_full = False  # somebody waits for room
 
     async def send(self, data: bytes) -> None:
         """Until all is taken, or nobody is left to take it."""
@@ -39,6 +40,7 @@ class Inlet:
                 try:
                     rest = rest[os.write(self._number, rest) :]
                 except BlockingIOError:
+                    self._is_full = True
                     await anyio.wait_writable(self._number)
 
     def say(self, word: bytes) -> None:
@@ -50,7 +52,8 @@ class Inlet:
     def close(self) -> None:
         if self._number is not None:
             number, self._number = self._number, None
-            anyio.notify_closing(number)
+            if self._is_full:
+                anyio.notify_closing(number)
             os.close(number)
 
 
@@ -66,17 +69,30 @@ class Outlet:
         self._left: dict[int, int] | None = None  # what is to be read after the end
         self._ready: list[int] = []
         self._late = err if errors_late else None  # … and is read when something else is
-        watched, at_most_s = (
-            ((out, ended), LATE_S) if errors_late else ((out, err, ended), math.inf)
-        )
-        self._sentry = sentry(*watched, at_most_s=at_most_s)
+        self._out = out
+        self._unwatched = None if errors_late else err
+        self._sentry = sentry(out, ended, at_most_s=LATE_S if errors_late else math.inf)
         self._poll = select.poll()  # … and which of them it was
         for number in (out, err, ended):
             self._poll.register(number, select.POLLIN)
         for number in (out, err):
             os.set_blocking(number, False)
 
+    async def first_byte(self) -> bytes:
+        """Of what it says, before anything is received; nothing where it has ended."""
+        while True:
+            await self._sentry.wait()
+            try:
+                return os.read(self._out, 1)
+            except BlockingIOError:
+                self._look()
+                if self._left is not None:
+                    return b""
+
     async def receive(self) -> Chunk | None:
+        if self._unwatched is not None:
+            self._sentry.add(self._unwatched)
+            self._unwatched = None
         if not self._ready and self._left is None:
             self._look()  # to wait for what is there already costs far more
         if self._ready or self._left is not None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePosixPath
 
-from allstop.adapters.processes.mounts import is_within
+from allstop.adapters.processes.mounts import is_within, tidy
 from allstop.ports import Box
 
 HOME = "/home/agent"
@@ -14,12 +13,11 @@ OBJECTS = "/run/allstop/objects"
 
 def on_host(path: str, box: Box) -> str:
     """Where a place of the box is on the host: the innermost mount decides."""
-    if "//" in path or "/." in path or path.endswith("/"):  # rarely; and paths are slow to make
-        path = str(PurePosixPath(path))
-    mounted = [(HOME, box.home), *((read, read) for read in box.read), ("/", "/")]
-    if box.workspace:
-        mounted.insert(0, (box.at, box.workspace))
-    around = [(dest, source) for dest, source in mounted if is_within(path, dest)]
-    dest, source = max(around, key=lambda mount: len(mount[0]))
+    path = tidy(path)
+    dest = source = "/"
+    own = ((box.at, box.workspace), (HOME, box.home)) if box.workspace else ((HOME, box.home),)
+    for there, here in (*own, *((read, read) for read in box.read)):
+        if len(there) > len(dest) and is_within(path, there):
+            dest, source = there, here
     inside = path[len(dest) :].lstrip("/")
     return os.path.join(source, inside) if inside else source  # noqa: PTH118

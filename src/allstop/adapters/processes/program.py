@@ -16,9 +16,12 @@ class Death:
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
-        self._turn = anyio.Lock(fast_acquire=True)
+        self._turn: anyio.Lock | None = None  # mostly it has come before anybody waits
 
     async def wait(self) -> None:
+        if self.has_come():
+            return
+        self._turn = self._turn or anyio.Lock(fast_acquire=True)
         async with self._turn:
             if not self.has_come():
                 await anyio.wait_readable(self.handle)

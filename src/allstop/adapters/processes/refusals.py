@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from allstop.adapters.processes.places import HOME
 from allstop.ports import Box, Launch, LaunchError
@@ -27,7 +28,12 @@ def refuse_unspeakable(launch: Launch) -> None:
 
 def _refuse_crooked(box: Box) -> None:
     for path in filter(None, (box.home, box.workspace, box.at, *box.objects, *box.read)):
-        if not path.startswith("/") or os.path.normpath(path) != path:
+        if not _is_plain(path):
             raise LaunchError(f"{path!r} is no plain absolute path")
     if box.workspace and box.at in ("/", HOME):
         raise LaunchError(f"a workspace can't be at {box.at}")
+
+
+@lru_cache(maxsize=1024)
+def _is_plain(path: str) -> bool:
+    return path.startswith("/") and os.path.normpath(path) == path

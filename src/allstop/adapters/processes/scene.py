@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -59,7 +61,7 @@ def scene_of(launch: Launch, host: Host) -> Scene:
     program, *others = (program_of(each, box, wanted) for each in names)
     needs = _together(_needs(each, box, host) for each in (program, *others))
     behind = (mount for each in launch.behind for mount in _needs(each, box, host).mounts)
-    mounts = arranged((*_own(box), *_desk(launch), *reads, *needs.mounts, *behind))
+    mounts = _arranged((*_own(box), *_desk(launch), *reads, *needs.mounts, *behind))
     _refuse_detours(mounts)
     return Scene(
         argv=(program, *launch.argv[1:]),
@@ -179,14 +181,33 @@ def _is_its_own(place: str, box: Box) -> bool:
 
 def _refuse_detours(mounts: tuple[Mount, ...]) -> None:
     """A link in a folder the agent can change must not decide where a mount goes."""
+    for step, dest in _steps_within_own(mounts):
+        try:
+            is_link = stat.S_ISLNK(os.lstat(step).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:  # what makes the box may look where we may not
+            why = f"nobody can look at {step}: {error.strerror}"
+            raise LaunchError(f"{dest} can't be shown: {why}") from error
+        if is_link:
+            raise LaunchError(f"{dest} can't be shown: {step} is a link")
+
+
+_arranged = lru_cache(maxsize=256)(arranged)  # a box is made again and again
+
+
+@lru_cache(maxsize=256)
+def _steps_within_own(mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
+    """The folders on the way to what is mounted within something else that can be changed."""
+    found: list[tuple[str, str]] = []
     for mount in mounts:
         around = around_of(mount, [other for other in mounts if other is not mount])
         if isinstance(around, Writable):
             step = Path(around.source)
             for part in Path(mount.dest).relative_to(around.dest).parts:
                 step /= part
-                if step.is_symlink():
-                    raise LaunchError(f"{mount.dest} can't be shown: {step} is a link")
+                found.append((str(step), mount.dest))
+    return tuple(found)
 
 
 def _there(path: str, what: str) -> str:

@@ -25,6 +25,7 @@ class Slip:
         """
         self._blank = blank
         self._handle = os.open(blank, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._size = 0  # of the file
         self._shown = ""
 
     def fill(self, record: Record, shown: str) -> None:
@@ -33,10 +34,10 @@ class Slip:
         Raises:
             OSError: the disk is full, or somebody has taken it away.
         """
-        data = msgspec.json.encode(record)
+        data = msgspec.json.encode(record).ljust(self._size)  # what was there before is gone
         if os.pwrite(self._handle, data, 0) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.ftruncate(self._handle, len(data))
+        self._size = len(data)
         os.rename(self._blank, shown)  # noqa: PTH104 - paths are slow to make
         self._shown = shown
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -30,8 +30,20 @@ class Spawned(Struct, frozen=True, kw_only=True):
         self.process.wait()
 
 
+class Handles(list[int]):
+    """Descriptors that are closed together; a stack of callbacks would take several times as long."""
+
+    def __enter__(self) -> Handles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self:
+            with suppress(OSError):  # the others have to be closed all the same
+                os.close(self.pop())
+
+
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], passed: Iterable[int]) -> Spawned:
-    with ExitStack() as theirs, ExitStack() as ours:
+    with Handles() as theirs, Handles() as ours:
         stdin, our_in = pipe(reading=theirs, writing=ours)
         our_out, stdout = pipe(reading=ours, writing=theirs)
         our_err, stderr = pipe(reading=ours, writing=theirs)
@@ -45,15 +57,15 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], passed: Iterable[int])
             pass_fds=tuple(passed),
             start_new_session=True,  # a key pressed in our terminal is not for it
         )
-        ours.pop_all()
+        ours.clear()
         return Spawned(process=process, stdin=our_in, stdout=our_out, stderr=our_err)
 
 
-def pipe(*, reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
-    """Its ends, each closed with its stack."""
+def pipe(*, reading: Handles, writing: Handles) -> tuple[int, int]:
+    """Its ends, each closed with the others there."""
     read, write = os.pipe()
-    reading.callback(os.close, read)
-    writing.callback(os.close, write)
+    reading.append(read)
+    writing.append(write)
     return read, write
 
 
