@@ -20,6 +20,8 @@ from allstop.core.replies import Said, Signal
 from allstop.ports import Box, Isolation
 from allstop.testing.agents import Onlooker, turn
 
+LISTING = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}'
+
 BARE = Isolation(boxed=False, allowed=True, how="")
 
 
@@ -34,6 +36,20 @@ async def doors(tmp_path):
     doors = Doors(tmp_path / "desks")
     yield doors
     doors.close()
+
+
+@asynccontextmanager
+async def opened(doors, desk, words=()):
+    async with anyio.create_task_group() as group:
+        with doors.opened(group, desk, words) as way:
+            yield way
+
+
+@asynccontextmanager
+async def on_the_way(doors, asked):
+    async with anyio.create_task_group() as group:
+        with way_to(Desk(Onlooker()), doors, asked, group) as way:
+            yield way
 
 
 @asynccontextmanager
@@ -63,14 +79,46 @@ async def closed(visitor):
         await visitor.receive()
 
 
+async def test_b7_a_turn_that_is_cut_off_leaves_its_door_to_the_next(doors):
+    """B7: also while somebody is in it."""
+    with anyio.move_on_after(0.5):
+        async with opened(doors, Desk(Onlooker())) as way, visiting(way, LISTING) as visitor:
+            await answers(visitor)
+            await anyio.sleep_forever()
+
+    async with opened(doors, Desk(Onlooker())) as again, visiting(again, LISTING) as visitor:
+        await answers(visitor)
+
+    assert again.folder == way.folder
+
+
+async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(doors):
+    """B7: a turn that is cut off may take its time to end; what is left of it still sees the door."""
+    other = []
+    with anyio.move_on_after(0.5):
+        async with anyio.create_task_group() as group:
+            with doors.opened(group, Desk(Onlooker())) as way:
+                async with visiting(way, LISTING) as visitor:
+                    try:
+                        await answers(visitor)
+                        await anyio.sleep_forever()
+                    finally:
+                        with anyio.CancelScope(shield=True):
+                            await anyio.sleep(0.1)
+                            with doors.opened(group, Desk(Onlooker())) as next_one:
+                                other.append(next_one.folder)
+
+    assert other
+    assert other != [way.folder]
+
+
 async def test_b7_what_is_said_there_is_of_this_turn(doors):
     """B7: it introduces itself, lists its tools, and takes a signal."""
     watch = Onlooker()
     desk = Desk(watch)
     hello = '{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}'
-    listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}'
 
-    async with doors.opened(desk) as way, visiting(way, hello, listing) as visitor:
+    async with opened(doors, desk) as way, visiting(way, hello, LISTING) as visitor:
         introduced, listed = await answers(visitor, 2)
         await visitor.send(call("signal", signal="COMPLETE").encode() + b"\n")
         (noted,) = await answers(visitor)
@@ -89,7 +137,7 @@ async def test_b7_who_has_no_more_to_say_is_still_answered(doors):
     lines = "\n".join([call("progress", percent=1, text="x"), call("ask", 2, question="Which?")])
 
     with anyio.fail_after(30):
-        async with doors.opened(Desk(watch)) as way:
+        async with opened(doors, Desk(watch)) as way:
             done = await anyio.run_process([way.program(BARE), "mcp"], input=lines.encode())
 
     told = [json.loads(line) for line in done.stdout.splitlines()]
@@ -102,7 +150,7 @@ async def test_b7_more_may_be_asked_at_once_than_anybody_reads(doors):
     listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n'
 
     with anyio.fail_after(60):
-        async with doors.opened(Desk(Onlooker())) as way:
+        async with opened(doors, Desk(Onlooker())) as way:
             done = await anyio.run_process(
                 [way.program(BARE), "mcp"], input=listing.encode() * 9000
             )
@@ -112,7 +160,7 @@ async def test_b7_more_may_be_asked_at_once_than_anybody_reads(doors):
 
 async def test_b7_a_door_that_was_shut_is_told_in_words(doors):
     """B7: rather than by lines of Python."""
-    async with doors.opened(Desk(Onlooker())) as way:
+    async with opened(doors, Desk(Onlooker())) as way:
         program = way.program(BARE)
     doors._unused[-1].socket.close()
 
@@ -125,7 +173,7 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(doors):
     """B7: neither who has none or another, nor who comes later with the right one."""
     desk, signal = Desk(Onlooker()), call("signal", signal="COMPLETE")
 
-    async with doors.opened(desk, ("zebra",)) as way:
+    async with opened(doors, desk, ("zebra",)) as way:
         for wrong in ((signal,), ("", signal), ("giraffe", signal)):
             async with visiting(way, *wrong) as visitor:
                 await closed(visitor)
@@ -141,7 +189,7 @@ async def test_b7_each_word_lets_one_in(doors):
     """B7: an agent that has to begin again is given another one."""
     desk, told = Desk(Onlooker()), call("progress", percent=1, text="x")
 
-    async with doors.opened(desk, ("zebra", "okapi")) as way:
+    async with opened(doors, desk, ("zebra", "okapi")) as way:
         async with visiting(way, "zebra", told) as first, visiting(way, "okapi", told) as second:
             assert [len(await answers(each)) for each in (first, second)] == [1, 1]
         for late in way.words:
@@ -152,11 +200,11 @@ async def test_b7_each_word_lets_one_in(doors):
 async def test_b7_who_comes_between_two_turns_is_never_heard(doors):
     """B7: what runs on after its turn has no say in the next one."""
     before, after = Desk(Onlooker()), Desk(Onlooker())
-    async with doors.opened(before) as way:
+    async with opened(doors, before) as way:
         pass
 
     signal = call("signal", signal="COMPLETE")
-    async with visiting(way, signal) as late, doors.opened(after) as again:
+    async with visiting(way, signal) as late, opened(doors, after) as again:
         await closed(late)
 
     assert again.folder == way.folder
@@ -164,13 +212,13 @@ async def test_b7_who_comes_between_two_turns_is_never_heard(doors):
 
 
 async def test_b7_two_turns_at_once_have_two_doors(doors):
-    async with doors.opened(Desk(Onlooker())) as one, doors.opened(Desk(Onlooker())) as other:
+    async with opened(doors, Desk(Onlooker())) as one, opened(doors, Desk(Onlooker())) as other:
         assert one.folder != other.folder
 
 
 async def test_b7_nothing_of_it_is_left_behind_the_last_turn(doors, tmp_path):
     """B7: nor can anybody come in any more."""
-    async with doors.opened(Desk(Onlooker())) as way:
+    async with opened(doors, Desk(Onlooker())) as way:
         assert os.listdir(tmp_path / "desks")
 
     doors.close()
@@ -185,7 +233,7 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(doors, tmp_pat
     os.utime(tmp_path / "desks" / "old", (0, 0))
 
     others = Doors(tmp_path / "desks")
-    async with doors.opened(Desk(Onlooker())) as one, others.opened(Desk(Onlooker())) as other:
+    async with opened(doors, Desk(Onlooker())) as one, opened(others, Desk(Onlooker())) as other:
         there = sorted(os.listdir(tmp_path / "desks"))
 
     others.close()
@@ -196,7 +244,7 @@ async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(doors
     """B7: its folder is there before anybody can answer behind it."""
     (tmp_path / "desks" / "young").mkdir(parents=True)
 
-    async with doors.opened(Desk(Onlooker())):
+    async with opened(doors, Desk(Onlooker())):
         there = os.listdir(tmp_path / "desks")
 
     assert "young" in there
@@ -204,12 +252,13 @@ async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(doors
 
 async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(doors, tmp_path):
     """B7: a turn without one is followed by others, and each tries again."""
-    async with doors.opened(Desk(Onlooker())):
+    async with opened(doors, Desk(Onlooker())):
         pass
     doors.close()
 
-    with files_left(1), pytest.raises(OSError, match="Too many open files"):
-        async with doors.opened(Desk(Onlooker())):
+    async with anyio.create_task_group() as group:
+        one = doors.opened(group, Desk(Onlooker()))
+        with files_left(1), pytest.raises(OSError, match="Too many open files"), one:
             pass
 
     assert os.listdir(tmp_path / "desks") == []
@@ -246,7 +295,7 @@ async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(d
             knocks[-1].connect(f"{at}/socket")
 
     with door:
-        async with doors.opened(Desk(Onlooker())):
+        async with opened(doors, Desk(Onlooker())):
             there = os.listdir(tmp_path / "desks")
 
     for each in knocks:
@@ -257,15 +306,15 @@ async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(d
 async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(doors, tmp_path):
     """B7: a last line does as well; and one that somebody has removed is made again."""
     asked = turn(Box(home="/home", workspace="/work"))
-    async with way_to(Desk(Onlooker()), doors, asked) as way:
+    async with on_the_way(doors, asked) as way:
         pass
     shutil.rmtree(way.folder)
-    async with way_to(Desk(Onlooker()), doors, asked) as again:
+    async with on_the_way(doors, asked) as again:
         there = os.listdir(again.folder)
     doors.close()
     shutil.rmtree(tmp_path / "desks")
     (tmp_path / "desks").write_text("no folder")
-    async with way_to(Desk(Onlooker()), doors, asked) as none:
+    async with on_the_way(doors, asked) as none:
         pass
 
     assert sorted(there) == ["allstop", "socket"]
@@ -301,7 +350,7 @@ async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(doors):
     watch = Slow()
 
     with anyio.fail_after(30):
-        async with doors.opened(Desk(watch)) as way:
+        async with opened(doors, Desk(watch)) as way:
             async with visiting(way, call("ask", question="Which?")):
                 await watch.asked.wait()
             await watch.left.wait()
@@ -311,7 +360,7 @@ async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(doors):
 async def test_b7_what_makes_no_sense_is_an_error(doors, line):
     """B7: and it goes on."""
     lines = (line, call("progress", percent=1, text="x"))
-    async with doors.opened(Desk(Onlooker())) as way, visiting(way, *lines) as visitor:
+    async with opened(doors, Desk(Onlooker())) as way, visiting(way, *lines) as visitor:
         wrong, noted = await answers(visitor, 2)
 
     assert "error" in wrong
@@ -322,7 +371,7 @@ async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(doors):
     """K12: who says too much is shown out, and there is room for so many only."""
     desk = Desk(Onlooker())
 
-    async with doors.opened(desk) as way:
+    async with opened(doors, desk) as way:
         async with visiting(way) as visitor:
             with suppress(anyio.BrokenResourceError):
                 while True:

@@ -7,6 +7,7 @@ from datetime import UTC
 from typing import Literal
 
 import anyio
+from anyio.abc import TaskGroup
 
 from allstop.adapters.agents import announced
 from allstop.adapters.agents.announced import Moment
@@ -68,18 +69,20 @@ class CommandAgent:
             async with anyio.create_task_group() as group:
                 out = SpokenTail(turn.prompt.whole, watch, group)
                 try:
-                    result = await self._run(turn, watch, out, Tail())
+                    result = await self._run(turn, watch, group, out)
                 finally:
                     out.close()
         except ExceptionGroup as errors:
             raise first_of(errors) from errors
         return result
 
-    async def _run(self, turn: Turn, watch: Watch, out: Tail, err: Tail) -> TurnDone | Failed:
+    async def _run(
+        self, turn: Turn, watch: Watch, group: TaskGroup, out: Tail
+    ) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
-        desk = Desk(watch)
+        desk, err = Desk(watch), Tail()
         try:
-            async with way_to(desk, self._doors, turn) as way:
+            with way_to(desk, self._doors, turn, group) as way:
                 launch = way.shown(launch) if way else launch
                 code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
         except (LaunchError, UnsafeError) as error:

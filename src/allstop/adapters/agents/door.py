@@ -13,27 +13,20 @@ import shlex
 import shutil
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import (
-    AsyncExitStack,
-    ExitStack,
-    aclosing,
-    asynccontextmanager,
-    contextmanager,
-    suppress,
-)
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.adapters.agents.callers import Caller, next_caller, on_first_knock
 from allstop.adapters.agents.desk import SERVER, Desk, is_open
-from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.lines import Lines, LineTooLongError
 from allstop.adapters.agents.relay import GOODBYE
 from allstop.core.mcp import PARSE, Call, Message, error, heard
@@ -94,29 +87,42 @@ class Doors:
         self._is_swept = False
         self._unused: list[Place] = []
 
-    @asynccontextmanager
-    async def opened(self, desk: Desk, words: tuple[str, ...] = ()) -> AsyncIterator[Way]:
-        """For as long as the block lasts.
+    @contextmanager
+    def opened(self, group: TaskGroup, desk: Desk, words: tuple[str, ...] = ()) -> Iterator[Way]:
+        """For as long as the block lasts; whoever comes is heard in the group.
 
         Raises:
             OSError: there is no place for it.
         """
         place = self._unused_one() or self._made()
-        place.forget_callers()
+        visits = anyio.CancelScope()
+        users = 1  # the block, and whoever serves; the last one gives the place back
+
+        async def receive() -> None:
+            try:
+                with visits:
+                    await Door(desk, words).serve(place.socket)
+            finally:
+                leave()
+
+        def serve() -> None:
+            nonlocal users
+            users += 1
+            group.start_soon(receive)
+
+        def leave() -> None:
+            nonlocal users
+            users -= 1
+            if not users:
+                self._unused.append(place)
+
         try:
-            async with anyio.create_task_group() as group:
-                with ExitStack() as over:
-
-                    def serve() -> None:
-                        over.callback(group.cancel_scope.cancel)
-                        group.start_soon(Door(desk, words).serve, place.socket)
-
-                    with on_first_knock(place.socket, serve):  # most turns never have one
-                        yield Way(folder=str(place.folder), words=words)
-        except ExceptionGroup as errors:
-            raise first_of(errors) from errors
+            place.forget_callers()
+            with on_first_knock(place.socket, serve):  # most turns never have one
+                yield Way(folder=str(place.folder), words=words)
         finally:
-            self._unused.append(place)
+            visits.cancel()
+            leave()
 
     def close(self) -> None:
         while self._unused:
@@ -125,7 +131,7 @@ class Doors:
     def _unused_one(self) -> Place | None:
         while self._unused:
             place = self._unused.pop()
-            if (place.folder / SOCKET).exists():
+            if os.path.exists(f"{place.folder}/{SOCKET}"):  # noqa: PTH110 - asked in each turn
                 return place
             place.remove()  # somebody has begun to
         return None
@@ -163,16 +169,16 @@ class Doors:
                     shutil.rmtree(place, ignore_errors=True)
 
 
-@asynccontextmanager
-async def way_to(
-    desk: Desk, doors: Doors | None, turn: Turn, words: tuple[str, ...] = ()
-) -> AsyncIterator[Way | None]:
+@contextmanager
+def way_to(
+    desk: Desk, doors: Doors | None, turn: Turn, group: TaskGroup, words: tuple[str, ...] = ()
+) -> Iterator[Way | None]:
     """None where there can be no door, or nobody has a use for it: a last line does as well."""
-    async with AsyncExitStack() as stack:
+    with ExitStack() as stack:
         way = None
         if doors is not None and is_open(turn):
             with suppress(OSError):
-                way = await stack.enter_async_context(doors.opened(desk, words))
+                way = stack.enter_context(doors.opened(group, desk, words))
         yield way
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -23,7 +25,7 @@ class SpokenTail(Tail):
 
     def __init__(self, prompt: str, watch: Watch, group: TaskGroup) -> None:
         super().__init__()
-        self._known = frozenset(map(str.strip, prompt.splitlines()))
+        self._prompt = prompt
         self._watch = watch
         self._group = group
         self._begun = b""  # of a line
@@ -41,6 +43,10 @@ class SpokenTail(Tail):
         """Nothing more will be said; what was is told before the group ends."""
         if self._to is not None:
             self._to.close()
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(map(str.strip, self._prompt.splitlines()))
 
     def _read(self, line: str) -> None:
         said = read_signal(line)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC
 from secrets import token_hex
 
+import anyio
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import tools, verdicts
@@ -17,6 +19,7 @@ from allstop.adapters.agents.announced import Moment
 from allstop.adapters.agents.desk import Desk
 from allstop.adapters.agents.door import Doors, Way, way_to
 from allstop.adapters.agents.faults import without_key
+from allstop.adapters.agents.groups import first_of
 from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
 from allstop.adapters.agents.unstarted import unstarted
 from allstop.core.mcp import Message
@@ -48,9 +51,17 @@ class AcpAgent:
         self._costs: dict[str, float] = {}  # of each conversation so far, in dollars
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
-        desk = Desk(watch)
         try:
-            async with way_to(desk, self._doors, turn, (token_hex(), token_hex())) as way:
+            async with anyio.create_task_group() as group:
+                result = await self._heard(turn, watch, group)
+        except ExceptionGroup as errors:
+            raise first_of(errors) from errors
+        return result
+
+    async def _heard(self, turn: Turn, watch: Watch, group: TaskGroup) -> TurnDone | Failed:
+        desk, words = Desk(watch), (token_hex(), token_hex())
+        try:
+            with way_to(desk, self._doors, turn, group, words) as way:
                 result = await self._in_box(turn, watch, desk, way)
         except (LaunchError, UnsafeError) as error:
             return unstarted(error)
