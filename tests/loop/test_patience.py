@@ -104,12 +104,28 @@ async def test_what_is_over_is_forgotten(keeper, monkeypatch):
     long = keeper.begin(100)
     for _ in range(1000):
         with keeper.patience(3600, 600) as patience:
-            for _ in range(3):  # until its clocks are started
-                await anyio.lowlevel.checkpoint()
+            patience.touch()  # work that waits and speaks
+            await anyio.lowlevel.checkpoint()
 
     assert patience.noted != math.inf
     assert len(keeper._line) <= 25
     assert await spent(long) == pytest.approx(100)
+
+
+async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper, monkeypatch):
+    """K12: a person takes the night to answer, beside busy runs."""
+    monkeypatch.setattr(module, "LITTER", 3)
+    asked = keeper.begin(100, 30)
+    await anyio.sleep(10)
+    asked.hold()
+    for _ in range(20):
+        with keeper.patience(3600, 600) as patience:
+            patience.touch()
+            await anyio.lowlevel.checkpoint()
+    asked.release()
+
+    with anyio.fail_after(1000):
+        assert await spent(asked) == pytest.approx(30)
 
 
 async def test_work_that_never_waits_never_has_a_deadline(keeper):

@@ -34,7 +34,6 @@ class Patience(Struct, eq=False):
     noted: float = math.inf  # the deadline that the timekeeper knows of
     _since: float = 0.0
     _heard_at: float = 0.0
-    _counts: bool = False  # whether the clocks run, or ran before they were held
     was_held: bool = False
     _holds: int = 0
     _held_at: float = 0.0
@@ -46,11 +45,9 @@ class Patience(Struct, eq=False):
         return self.scope.cancelled_caught
 
     def start(self, now: float) -> None:
-        """Start the clocks, unless they are held: then it is the release that does."""
-        if not self._holds:
-            self._since = self._heard_at = now
-            self._counts = True
-            self._set()
+        """Start the clocks."""
+        self._since = self._heard_at = now
+        self.deadline = now + min(self._left_s, self._idle_s)
 
     @property
     def held_s(self) -> float:
@@ -82,7 +79,7 @@ class Patience(Struct, eq=False):
 
     def touch(self) -> None:
         """A sign of life."""
-        if self._idle_s != math.inf and self._counts:
+        if self._idle_s != math.inf:
             self._heard_at = anyio.current_time()
             self._set()
 
@@ -106,9 +103,8 @@ class Patience(Struct, eq=False):
         if self._holds == 1:
             self.was_held = True
             self._held_at = anyio.current_time()
-            if self._counts:
-                self._left_s -= self._held_at - self._since
-                self._set()
+            self._left_s -= self._held_at - self._since
+            self._set()
 
     def release(self) -> None:
         self._holds -= 1
@@ -118,9 +114,10 @@ class Patience(Struct, eq=False):
             now = anyio.current_time()
             self._held_s += now - self._held_at
             self.start(now)
+            self._keeper.mind(self)
 
     def _set(self) -> None:
-        if self._holds or not self._counts:
+        if self._holds:
             self.deadline = math.inf
         else:
             self.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
@@ -130,13 +127,13 @@ class Patience(Struct, eq=False):
 class Timekeeper:
     """Cuts off what is past its deadline, with one timer for everything.
 
-    The clocks of all work that has begun are started together, when it is the keeper's turn: what
-    is done by then never had a deadline. One that moves away or is no longer needed costs nothing:
-    its entry is found to be early when its time comes. Nearly all work is done long before.
+    Work that has begun is put in line when the keeper looks next: nearly all is done long before. A
+    deadline that moves away or is no longer needed costs nothing: its entry is found to be early
+    when its time comes.
     """
 
     def __init__(self) -> None:
-        self._begun: set[Patience] = set()  # whose clocks are to be started
+        self._begun: set[Patience] = set()  # to be put in line
         self._line: list[tuple[float, int, Patience]] = []
         self._numbers = count()
         self._litter = 0
@@ -156,8 +153,9 @@ class Timekeeper:
         self, most_s: float, idle_s: float = math.inf, scope: anyio.CancelScope | None = None
     ) -> Patience:
         patience = Patience(self, most_s, idle_s, scope or anyio.CancelScope())
+        patience.start(anyio.current_time())
         self._begun.add(patience)
-        if not self._called:
+        if patience.deadline < self._looks_at and not self._called:
             self._wake()
         return patience
 
@@ -168,9 +166,16 @@ class Timekeeper:
             return
         self._litter += 1
         if self._litter > LITTER and self._litter * 2 > len(self._line):
-            self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
-            heapq.heapify(self._line)
-            self._litter = 0
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """What is only held comes into line again with its release."""
+        for _, _, patience in self._line:
+            if patience.deadline == math.inf:
+                patience.noted = math.inf
+        self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
+        heapq.heapify(self._line)
+        self._litter = 0
 
     def mind(self, patience: Patience) -> None:
         """Its deadline has changed."""
@@ -190,7 +195,7 @@ class Timekeeper:
         while True:
             now = anyio.current_time()
             for patience in self._begun:
-                patience.start(now)
+                self.mind(patience)
             self._begun.clear()
             while self._line and self._line[0][0] <= now:
                 self._look(heapq.heappop(self._line), now)
