@@ -225,6 +225,25 @@ def test_b4_importing_a_file_twice_adds_nothing(person, name, text):
     assert person.json("list") == before
 
 
+def test_b4_tasks_can_be_piped_in(person):
+    """B4: gh issue list --json … | allstop import -, with its mistakes told as those of a file."""
+    issues = '[{"number": 4, "title": "Build it", "state": "OPEN", "url": "https://h.test/i/4"}]'
+    said = person.allstop("import", "-", stdin=issues)
+    again = json.loads(person.allstop("import", "-", "--json", stdin=issues))
+
+    assert "1 task added." in said
+    assert again == {"added": [], "known": 1}
+    wrong = {
+        "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n": "standard input:1: ",
+        "# Nothing here\n": "standard input",
+        "": "standard input:1: expected tasks, found an empty file",
+        "SQLite format 3\0": "name its file instead",
+    }
+    for text, words in wrong.items():
+        assert words in person.try_allstop("import", "-", stdin=text).stderr, text
+    assert list(person.tasks().values()) == ["pending"]
+
+
 def test_b4_what_is_no_task_file_is_refused_with_its_line(person):
     """B4: a file of another shape is never "0 tasks"."""
     cases = [

@@ -1,8 +1,7 @@
-"""Tasks: add, list, show, edit, rm, next, import, export."""
+"""Tasks: add, list, show, edit, rm, next."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,10 +32,6 @@ MARKS = {
     "skipped": "-",
     "cancelled": "-",
 }
-
-
-SHOWN = 20
-"""Of the tasks that a file brings: enough to see how it was understood."""
 
 SAID = ("operation", "needs", "agent", "priority", "iterations", "minutes", "stuck_after", "merged")
 """What is shown of a task, where it is said."""
@@ -339,53 +334,3 @@ def _sum(choice: Any) -> str:
     named = [f"{value:+} {name}" for name, value in parts.items() if value]
     priority = f"priority {choice.task.priority}, then age" if choice.task.priority else "then age"
     return f"{' '.join(named) or '0'}; {priority}"
-
-
-@click.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--format", "format_", help="Else it is recognised by its content.")
-@json_option
-@click.pass_obj
-def import_(context: Context, file: Path, format_: str | None, as_json: bool) -> None:
-    """Put the tasks of a file on the board. Importing it again adds only what is new."""
-    from allstop.adapters.exchange import read_tasks
-    from allstop.adapters.exchange.locating import located
-    from allstop.app import board
-    from allstop.core.errors import AllstopError
-
-    with context.house() as house:
-        found = read_tasks(file, format_)
-        try:
-            done = run(lambda: board.bring_in(house, found))
-        except AllstopError as refused:
-            raise located(file, found, refused) from refused
-    if as_json:
-        print_json({"added": [task.id for task in done.added], "known": done.known})
-        return
-    for task in done.added[:SHOWN]:
-        within = f"  (in: {one_line(task.operation, 60)})" if task.operation else ""
-        over = "  (done before)" if task.done else ""
-        click.echo(f"{task.id}  {one_line(task.title, 200)}{within}{over}")
-    if len(done.added) > SHOWN:
-        click.echo(f"… and {len(done.added) - SHOWN} more")
-    known = f"; {done.known} there already" if done.known else ""
-    click.echo(f"{counted(len(done.added), 'task')} added{known}.")
-
-
-@click.command()
-@click.option("--format", "format_", default="json", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; else standard output.")  # fmt: skip
-@click.pass_obj
-def export(context: Context, format_: str, output: Path | None) -> None:
-    """All tasks as text: json, markdown or csv."""
-    from allstop.adapters.exchange import write_tasks
-    from allstop.app import board
-
-    with context.house() as house:
-        tasks = look(lambda: board.read(house)).state.board.tasks()
-    text = write_tasks(tasks, format_)
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-    else:
-        output.write_text(text, encoding="utf-8")
-        click.echo(f"{counted(len(tasks), 'task')} written to {output}")

@@ -47,6 +47,9 @@ class Text(Struct, frozen=True, kw_only=True):
 Content: TypeAlias = Database | Json | Text
 
 
+STANDARD_INPUT = Path("standard input")
+
+
 def load(path: Path) -> Content:
     """What is in the file. Never waits: a pipe in the file's place is refused."""
     try:
@@ -62,6 +65,14 @@ def load(path: Path) -> Content:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ImportFileError(path, None, f"can't be read: {why}") from None
     return _sort(path, _decode(path, data))
+
+
+def load_piped(data: bytes) -> Content:
+    """What came through a pipe; its mistakes are told as those of a file."""
+    if data.startswith(_DATABASE):
+        problem = "expected text, found a database"
+        raise ImportFileError(STANDARD_INPUT, None, problem, "name its file instead")
+    return _sort(STANDARD_INPUT, _decode(STANDARD_INPUT, data))
 
 
 def as_json(content: Content) -> Json:

@@ -18,7 +18,7 @@ from allstop.adapters.exchange import (
     taskmaster,
     vibe_kanban,
 )
-from allstop.adapters.exchange.contents import Content, Json, Text, load
+from allstop.adapters.exchange.contents import Content, Json, Text, load, load_piped
 from allstop.adapters.exchange.documents import describe
 from allstop.adapters.exchange.errors import ImportFileError
 from allstop.core.errors import AllstopError
@@ -90,20 +90,21 @@ _ALL = (
 FORMATS: Mapping[str, Format] = MappingProxyType({one.name: one for one in _ALL})
 
 
-def read_tasks(path: Path, format: str | None = None) -> list[NewTask]:  # noqa: A002 - its name for callers
-    """The tasks in the file, at least one. The format is recognised where none is named.
+def read_tasks(path: Path | bytes, format: str | None = None) -> list[NewTask]:  # noqa: A002 - its name for callers
+    """The tasks in the file, or in what was piped; at least one. The format is recognised where
+    none is named.
 
     Raises ImportFileError for all that is wrong with the file. Needs that don't exist, ids that
     stand there twice and cycles are not looked at: the board refuses them.
     """
     read = None if format is None else _named(format, _READABLE).read
-    content = load(path)
+    content = load_piped(path) if isinstance(path, bytes) else load(path)
     if read is None:
         read = _recognise(content).read
     assert read
     tasks = read(content)
     if not tasks:
-        raise ImportFileError(path, None, "expected at least one task, found none")
+        raise ImportFileError(content.path, None, "expected at least one task, found none")
     return tasks
 
 

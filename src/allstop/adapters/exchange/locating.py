@@ -6,18 +6,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from allstop.adapters.exchange.contents import STANDARD_INPUT
 from allstop.adapters.exchange.errors import ImportFileError
 from allstop.core.errors import AllstopError
 from allstop.core.tasks import NewTask
 
 
-def located(path: Path, tasks: Sequence[NewTask], refused: AllstopError) -> AllstopError:
+def located(path: Path | bytes, tasks: Sequence[NewTask], refused: AllstopError) -> AllstopError:
     """The refusal with the file and the line of the first task that it names."""
     named = [task for task in tasks if _names(refused.message, task.id)]
     if not named:
         return refused
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return ImportFileError(path, _line_of(named[0], lines), refused.message, refused.hint)
+    place, data = (STANDARD_INPUT, path) if isinstance(path, bytes) else (path, path.read_bytes())
+    lines = data.decode(errors="replace").splitlines()
+    return ImportFileError(place, _line_of(named[0], lines), refused.message, refused.hint)
 
 
 def _names(text: str, word: str) -> bool:
