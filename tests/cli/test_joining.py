@@ -2,9 +2,12 @@
 
 import re
 import signal
+from types import SimpleNamespace
 
 import pytest
 
+from allstop.cli.joining import Joined
+from allstop.core.ids import BOARD
 from control_rooms import ControlRoom
 from parlours import says, talker, writes
 from people import MERGE_AT_ONCE
@@ -161,6 +164,18 @@ def test_p7_of_those_who_begin_at_once_one_drives_and_the_others_join(person):
     begun = [person.start("run", f"add line {number}") for number in range(3)]
     said = [process.communicate(timeout=60) for process in begun]
 
-    assert [process.returncode for process in begun] == [0, 0, 0], said
+    assert [process.returncode for process in begun] == [0, 0, 0], "\n---\n".join(
+        str(each[0]) for each in said
+    )
     assert set(person.tasks().values()) == {"done"}
     assert len(person.tasks()) == 3
+
+
+@pytest.mark.parametrize("child", [{}, {"board/T1.1": SimpleNamespace(closed="done")}])
+def test_p7_what_was_just_born_or_has_just_ended_is_not_at_rest(child):
+    """P7: whoever joins reads one record after the other, and work goes on meanwhile."""
+    joined = Joined.__new__(Joined)
+    board = SimpleNamespace(pilot=SimpleNamespace(refs={"T1.1": "T1"}))
+    joined._states = {BOARD: board, **child}
+
+    assert not joined._is_at_rest()

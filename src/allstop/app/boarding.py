@@ -181,7 +181,7 @@ async def at_work(
         workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
-        claim.close()  # the engine has one of its own
+        shop.engine.adopt(BOARD, claim.pop_all())
         try:
             await shop.engine.take(BOARD, known.folded)
         except HeldError as error:  # who finds it held before has said nothing yet

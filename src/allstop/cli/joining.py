@@ -109,13 +109,16 @@ class Joined:
         """Wait until nothing of it goes on unless a person does something; false if nobody drives
         the board any more.
         """
+        was_driven = True
         while True:
             self._stir = anyio.Event()
             await self.renew()
             if self._is_at_rest():
                 return True
-            if BOARD not in self._journal.holders():
+            is_driven = BOARD in self._journal.holders()
+            if not is_driven and not was_driven:  # it may just have changed hands
                 return False
+            was_driven = is_driven
             with anyio.move_on_after(LOOK_S):
                 await self._stir.wait()
 
@@ -131,11 +134,18 @@ class Joined:
         }
 
     def _is_at_rest(self) -> bool:
+        # Records are read one after the other: what doesn't fit was just born, or has just ended.
+        if not all(self._lives(child_of(BOARD, ref)) for ref in self.run().pilot.refs):
+            return False
         mine = self.children()
         begun = set(mine.values())
         to_come = any(_is_to_come(task) and task.id not in begun for task in self.asked())
         looked_at = self._states if to_come or not self.only else mine
         return all(self._rests(run) for run in looked_at)
+
+    def _lives(self, run: RunId) -> bool:
+        state = self._states.get(run)
+        return state is not None and state.closed is None
 
     def _rests(self, run: RunId) -> bool:
         state = self._states.get(run)

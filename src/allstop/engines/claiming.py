@@ -14,7 +14,7 @@ class Claims:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._held: dict[RunId, AbstractContextManager[None]] = {}
+        self._held: dict[RunId, AbstractContextManager[object]] = {}
         self._driven: Counter[RunId] = Counter()  # how many below each root
 
     def __contains__(self, root: RunId) -> bool:
@@ -29,6 +29,10 @@ class Claims:
             claim = self._journal.claim(root)
             claim.__enter__()
             self._held[root] = claim
+
+    def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
+        """What was claimed by somebody else here is kept and given up as if it were its own."""
+        self._held[root] = claim
 
     def drive(self, run: RunId) -> None:
         self._driven[root_of(run)] += 1

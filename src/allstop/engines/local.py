@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from datetime import datetime
 from typing import Any
 
@@ -179,6 +179,9 @@ class LocalEngine:
                 if await self._journal.read(run):
                     return False
                 await self._bridge.catch_up()
+
+    def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
+        self._claims.adopt(root, claim)
 
     async def take(self, run: RunId, known: Folded[Any] | None = None) -> None:
         """Go on with a run that nobody drives, known or not, and with everything below it.
