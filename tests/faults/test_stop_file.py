@@ -1,6 +1,7 @@
 """K3: whoever can create a file can stop everything."""
 
 import os
+import sqlite3
 import subprocess
 
 import anyio
@@ -132,3 +133,48 @@ async def test_k3_a_dangling_link_of_that_name_counts_too(journal):
     await journal.append(Entry("a", said("one")))
 
     assert (await helm_of(journal)).hold is Hold.STOPPED
+
+
+async def test_k2_the_alarm_comes_before_the_disk_has_taken_the_stop(journal):
+    """K2: a disk may take long; what agents say meanwhile comes after the stop all the same."""
+    await journal.append(Entry("a", said("x")))
+    seen = []
+
+    def on_disk():
+        with sqlite3.connect(journal.folder / "journal.db") as other:
+            return other.execute("select count(*) from events").fetchone()[0]
+
+    with journal.listen(lambda run, seq: None, lambda: seen.append(on_disk())):
+        await journal.append(Entry("a", said("x")))
+        touch(journal.folder)
+        await journal.append(Entry("a", said("x")))
+        await journal.append(Entry("a", said("x")))
+    journal.sentinel.lower()
+
+    assert seen == [2]
+    assert [e.command for e in [r.event for r in await journal.read(HELM)]] == [Allstop()]
+    assert on_disk() == 5
+
+
+async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, monkeypatch):
+    """K3: while the store is locked by somebody else, too."""
+    world = World(journal)
+    world.agent("cli", 3600.0)
+    struck = []
+    monkeypatch.setattr(world.launcher, "strike", lambda label: struck.append(label))
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(0.1)
+        with sqlite3.connect(journal.folder / "journal.db", isolation_level=None) as other:
+            other.execute("begin immediate")
+            touch(journal.folder)
+            with anyio.fail_after(20):
+                while not struck:
+                    await anyio.sleep(0.01)
+            before = await helm_of(journal)
+            other.execute("rollback")
+        with anyio.fail_after(20):
+            assert await engine.rested("t") == Parked("allstop")
+
+    assert struck[0] == ""
+    assert before.hold is Hold.NONE

@@ -22,6 +22,7 @@ from allstop.app.seating import Wish, session_spec
 from allstop.app.speaking import refuse_if_stopped, speak
 from allstop.app.stopping import Stopped, raise_stop_file
 from allstop.app.stopping import stop as stop_all
+from allstop.app.stopping_here import strike_if_raised
 from allstop.app.work import Workshop, workshop
 from allstop.core.auto import AutoSpec
 from allstop.core.commands import AddTasks, Assign, Command, Resume
@@ -146,6 +147,7 @@ class Station:
     async def allstop(self, by: str) -> Stopped:
         """Stop everything, here and wherever else runs of this store are driven."""
         raise_stop_file(self.house, by)
+        strike_if_raised(self._shop)
         receipt = await self.engine.allstop(by)
         if others_at_work(self.house):
             return await stop_all(self.house, by)

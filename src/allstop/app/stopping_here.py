@@ -32,13 +32,17 @@ class Place(Protocol):
     def launcher(self) -> Launcher: ...
 
 
-async def stop_all(place: Place, by: str) -> None:
+def strike_if_raised(place: Place) -> None:
     """The file counts before whatever is written later, so agents can be ended before the store
     has taken the stop: nothing that comes back from them is taken for a result.
     """
-    raise_stop_file(place.house, by)
     if Sentinel(place.house.folder / "STOP").is_up():
         place.launcher.strike(EVERYTHING)
+
+
+async def stop_all(place: Place, by: str) -> None:
+    raise_stop_file(place.house, by)
+    strike_if_raised(place)
     with suppress(*TAKES_NOTHING):  # the file says it too
         await place.engine.allstop(by=by)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import anyio
@@ -108,7 +109,7 @@ class LocalEngine:
             self._stops_before = self._bridge.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
-                with self._journal.listen(self._heard):  # no longer than there is a group
+                with self._journal.listen(self._heard, partial(self._launcher.strike, EVERYTHING)):
                     group.start_soon(self._journal.attend)
                     group.start_soon(self._deck.hands.keep_time)
                     group.start_soon(self._heed_helm)

@@ -178,6 +178,7 @@ class Drive(Generic[S]):
             if is_limited:
                 await deck.days.catch_up(now)
                 now = deck.clock.now()
+            ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)
             try:
                 place = deck.days.place if is_limited and isinstance(step.then, TakeTurn) else None
@@ -186,10 +187,10 @@ class Drive(Generic[S]):
                 self._funds.release(NOTHING)
                 await self._catch_up()
                 continue
+            if ended is not None and ended.helm_stops == deck.bridge.helm.stops:
+                deck.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
             result = None
             match step.then:
-                case TakeTurn() as turn:  # first, for it is what there is to do nearly always
-                    return turn
                 case Again():
                     pass
                 case Parked(for_room=True) if step.entries:
@@ -227,9 +228,7 @@ class Drive(Generic[S]):
         if open_move is None:
             raise SupersededError(self.run)
         result = runs.accepted(self.state, helm, result)
-        if helm.stops == open_move.helm_stops:
-            self._deck.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
-        elif isinstance(result, Failed) and result.kind in LOST:
+        if helm.stops > open_move.helm_stops and isinstance(result, Failed) and result.kind in LOST:
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         if self._notes:
             page = page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)))

@@ -7,6 +7,7 @@ from allstop.ports.agents import Live as Live
 from allstop.ports.agents import TokenCap as TokenCap
 from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch
+from allstop.ports.journal import Alarm as Alarm
 from allstop.ports.journal import Cursor as Cursor
 from allstop.ports.journal import Ear as Ear
 from allstop.ports.journal import Entry as Entry
@@ -20,6 +21,7 @@ from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
+from allstop.ports.journal import quiet as quiet
 from allstop.ports.programs import DESK as DESK
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import Caps as Caps

@@ -94,6 +94,13 @@ class StoreBrokenError(AllstopError):
 Ear = Callable[[RunId, int], None]
 """Is told the run and its newest number. Called on the loop's thread; must return at once."""
 
+Alarm = Callable[[], None]
+"""Called on the loop's thread too, between two writes; must return at once."""
+
+
+def quiet() -> None:
+    """No alarm."""
+
 
 class Journal(Protocol):
     """Keeps what happened to each run, in order, numbered from 1 without gaps."""
@@ -132,8 +139,12 @@ class Journal(Protocol):
         """Every run but the helm, oldest first."""
         ...
 
-    def listen(self, ear: Ear) -> AbstractContextManager[None]:
-        """Tell `ear` of every write from now on, by whomever, while `attend` runs."""
+    def listen(self, ear: Ear, alarm: Alarm = quiet) -> AbstractContextManager[None]:
+        """Tell `ear` of every write from now on, by whomever, while `attend` runs.
+
+        `alarm` is called where a stop is about to be written that nobody can take back: whatever
+        is written later comes after it, and a disk may take long.
+        """
         ...
 
     async def attend(self) -> None:

@@ -10,7 +10,19 @@ import anyio.lowlevel
 
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import HELM, RunId, WriteId
-from allstop.ports import Cursor, Ear, Entry, Head, HeldError, Holder, Placed, Record, StaleError
+from allstop.ports import (
+    Alarm,
+    Cursor,
+    Ear,
+    Entry,
+    Head,
+    HeldError,
+    Holder,
+    Placed,
+    Record,
+    StaleError,
+    quiet,
+)
 
 
 class MemoryJournal:
@@ -58,7 +70,7 @@ class MemoryJournal:
         return [_head(records) for run, records in self._records.items() if run != HELM]
 
     @contextmanager
-    def listen(self, ear: Ear) -> Iterator[None]:
+    def listen(self, ear: Ear, alarm: Alarm = quiet) -> Iterator[None]:
         self._ears.append(ear)
         try:
             yield

@@ -23,6 +23,7 @@ from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
 from allstop.core.ids import HELM, RunId, WriteId
 from allstop.ports import (
+    Alarm,
     Clock,
     Cursor,
     Ear,
@@ -30,6 +31,7 @@ from allstop.ports import (
     StoreBrokenError,
     StoreBusyError,
     StoreFullError,
+    quiet,
 )
 
 RESERVE_BYTES = 256 * 1024
@@ -92,6 +94,7 @@ class SqliteJournal(SqliteRecords):
         self._alone = 0  # commits in a row that nobody joined
         self._committed: anyio.Event | None = None  # for those who wait for that
         self._ears: list[Ear] = []
+        self._alarms: list[Alarm] = []
         self._told_pos = self._last_pos()  # everything up to here is known to the ears
         self._helm = Helm()
         self._helm_seq = 0
@@ -160,12 +163,14 @@ class SqliteJournal(SqliteRecords):
             await wait()
 
     @contextmanager
-    def listen(self, ear: Ear) -> Iterator[None]:
+    def listen(self, ear: Ear, alarm: Alarm = quiet) -> Iterator[None]:
         self._ears.append(ear)
+        self._alarms.append(alarm)
         try:
             yield
         finally:
             self._ears.remove(ear)
+            self._alarms.remove(alarm)
 
     async def attend(self) -> None:
         with self._bells.hang() as bell:
@@ -271,6 +276,12 @@ class SqliteJournal(SqliteRecords):
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
         if self._helm.hold is not Hold.STOPPED:
             page.add(_lines([Entry(HELM, self._stop())]))
+            self._sound_alarms()
+
+    def _sound_alarms(self) -> None:
+        """Before the disk has taken the stop, which may last: the file stands."""
+        for alarm in self._alarms:
+            alarm()
 
     def _stop(self) -> Event:
         """With the words that are in the file, if they can be made fit to be kept."""
@@ -284,6 +295,7 @@ class SqliteJournal(SqliteRecords):
     async def _heed_sentinel(self) -> None:
         while True:
             await self.sentinel.raised()
+            self._sound_alarms()
             try:
                 await self.append()
             except (StoreBusyError, StoreFullError):
