@@ -10,7 +10,7 @@ from allstop.cli.joining import Joined
 from allstop.core.ids import BOARD
 from control_rooms import ControlRoom
 from parlours import says, talker, writes
-from people import MERGE_AT_ONCE
+from people import MERGE_AT_ONCE, wait_for
 
 WORKS = """
 echo more >>b.txt
@@ -112,15 +112,59 @@ def test_a_stop_ends_the_watch_with_its_own_code(person, driving):
     assert watch.wait(20) == 130
 
 
-def test_whoever_drove_the_board_is_gone_and_that_is_said(person, driving):
+ONCE_CUT_OFF = """
+if [ ! -e begun ]; then touch begun; sleep 600; fi
+echo more >>b.txt
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+def _is_under_way(person, tasks):
+    workspaces = person.repository / ".allstop" / "workspaces"
+    wait_for(lambda: len(list(workspaces.rglob("begun"))) == tasks, "agents that have begun")
+
+
+def test_p7_whoever_watches_goes_on_where_the_process_that_drove_is_gone(person, driving):
+    """P7: what was asked for is done, and what else was under way is not lost."""
+    room = driving(ONCE_CUT_OFF)
+    person.allstop("add", "not asked for")
+    watch = person.start("run", "think")
+    _is_under_way(person, 1)
+
+    room.kill()
+    said, _ = watch.communicate(timeout=60)
+
+    assert watch.returncode == 0, said
+    assert f"Process {room.process.pid} is gone: the board goes on here" in said
+    assert person.tasks() == {"T1": "pending", "T2": "done"}
+    assert person.merged() == ["T2"]
+
+
+def test_p7_of_all_who_watch_one_goes_on_and_the_others_watch_that(person, driving):
+    """P7."""
+    room = driving(ONCE_CUT_OFF, f"[loop]\nmax_parallel = 3\n{MERGE_AT_ONCE}")
+    begun = [person.start("run", f"think {number}") for number in range(3)]
+    _is_under_way(person, 3)
+
+    room.kill()
+    said = [watch.communicate(timeout=60)[0] for watch in begun]
+
+    assert [watch.returncode for watch in begun] == [0, 0, 0], "\n---\n".join(said)
+    assert set(person.tasks().values()) == {"done"}
+    assert sorted(person.merged()) == ["T1", "T2", "T3"]
+
+
+def test_k2_nobody_goes_on_where_the_process_is_gone_because_all_is_stopped(person, driving):
+    """K2: the process hangs, so the stop ends it."""
     room = driving(THINKS)
     watch = person.start("run", "think")
     _takes_a_turn(watch)
 
-    room.kill()
+    room.process.send_signal(signal.SIGSTOP)
+    person.allstop("stop")
 
-    assert watch.wait(20) == 3
-    assert "Nobody drives the board any more" in watch.stdout.read()
+    assert watch.wait(20) == 130, watch.stdout.read()
+    assert person.tasks() == {"T1": "pending"}
 
 
 def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):

@@ -17,7 +17,7 @@ from allstop.app.speech import EARS
 from allstop.app.watching import Watcher
 from allstop.cli.board_screen import BoardScreen, make_board_screen
 from allstop.cli.boarding import exit_code, left, limit_of
-from allstop.cli.output import STOPPED, WAITS
+from allstop.cli.output import STOPPED
 from allstop.core import run as runs
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
@@ -44,8 +44,11 @@ async def start_tasks(
     only: Collection[str],
     holder: Holder | None,
     as_json: bool,
-) -> int:
-    """Have tasks worked on, whatever else the board does; the exit code is about these."""
+) -> int | None:
+    """Have tasks worked on, whatever else the board does; the exit code is about these.
+
+    None where nobody drives the board any more.
+    """
     await refuse_if_stopped(house)
     joined = await _beginning(house, only)
     await boards.tell(house, decide)
@@ -59,8 +62,11 @@ async def go_on(
     budget_usd: float | None,
     holder: Holder | None,
     as_json: bool,
-) -> int:
-    """Have the whole board go on in this way; within its limits if no budget is named."""
+) -> int | None:
+    """Have the whole board go on in this way; within its limits if no budget is named.
+
+    None where nobody drives it any more.
+    """
     await refuse_if_stopped(house)
     joined = await _beginning(house, ())
     read = await boards.read(house)
@@ -122,6 +128,9 @@ class Joined:
             with anyio.move_on_after(LOOK_S):
                 await self._stir.wait()
 
+    def is_held(self) -> bool:
+        return self.watcher.helm.hold is not Hold.NONE or self.run().hold is not Hold.NONE
+
     def asked(self) -> list[Task]:
         tasks = self.run().pilot.board.tasks()
         return [task for task in tasks if not self.only or task.id in self.only]
@@ -162,7 +171,9 @@ def _is_to_come(task: Task) -> bool:
     return task.status is Status.MERGING or (task.status is Status.PENDING and task.assigned)
 
 
-async def _watch(house: House, joined: Joined, holder: Holder | None, *, as_json: bool) -> int:
+async def _watch(
+    house: House, joined: Joined, holder: Holder | None, *, as_json: bool
+) -> int | None:
     who = f"process {holder.pid}" if holder else "another process"
     await joined.renew()
     with make_board_screen(as_json=as_json) as screen, ear(house.folder / EARS) as own:
@@ -177,7 +188,10 @@ async def _watch(house: House, joined: Joined, holder: Holder | None, *, as_json
             driven = await joined.rested()
             await _catch_up(house, joined, screen)
             group.cancel_scope.cancel()
-            return _goodbye(joined, screen, driven=driven)
+            if not driven and not joined.is_held():
+                screen.note(f"{who.capitalize()} is gone: the board goes on here, and Ctrl-C pauses it.")
+                return None
+            return _goodbye(joined, screen)
         screen.note("It goes on without you: allstop watch, allstop pause, allstop stop.")
         return STOPPED
 
@@ -206,13 +220,13 @@ async def _leave_at_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-def _goodbye(joined: Joined, screen: BoardScreen, *, driven: bool) -> int:
+def _goodbye(joined: Joined, screen: BoardScreen) -> int:
     run, now = joined.run(), joined.clock.now()
     tasks = joined.asked()
     touched = overview.changed_since(tasks, joined.since)
     for line in left(tasks, touched):
         screen.note(line)
-    held = joined.watcher.helm.hold is not Hold.NONE or run.hold is not Hold.NONE
+    held = joined.is_held()
     limits = [limit_of(run, now)]
     limits += [limit_of(state, now) for each in joined.children() if (state := joined.child(each))]
     if reached := [limit for limit in limits if limit]:
@@ -220,7 +234,4 @@ def _goodbye(joined: Joined, screen: BoardScreen, *, driven: bool) -> int:
     if held:
         everything = joined.watcher.helm.hold is not Hold.NONE
         screen.note(f"Held. Go on: allstop resume{'' if everything else ' board'}")
-    if not driven:
-        screen.note("Nobody drives the board any more. Go on: allstop run")
-        return WAITS
     return exit_code(tasks, touched, held=held, at_limit=bool(reached))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from allstop.core.views import RunView
     from allstop.engines.local import LocalEngine
     from allstop.pilots.board import BoardState
+    from allstop.ports import Holder
 
 
 @click.command()
@@ -68,6 +70,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     from allstop.app.crew import chosen
     from allstop.app.equipping import board_spec
     from allstop.cli.boarding import work
+    from allstop.cli.joining import go_on, start_tasks
     from allstop.cli.times import until
     from allstop.core.ids import BOARD
     from allstop.core.specs import Mode
@@ -80,9 +83,6 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     _refuse_prompts(prompts, named)
     mode = Mode(asked.mode) if asked.mode else known.state.chosen
     only = list(named)
-    driven = house.has_store and BOARD in house.journal.holders()
-    if driven and asked.what:
-        return await _start_there(house, asked, named, prompts, budget, as_json=as_json)
     spec = board_spec(
         house,
         mode=Mode.SEMI if asked.what else mode,
@@ -91,56 +91,39 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
         until=until(house.clock.now(), asked.for_, asked.until),
         agents=chosen(house, asked.agent) if asked.agent else None,
     )
-    if not driven:
-        with suppress(HeldError):  # another process was quicker, and nothing was said yet
-            return await work(
-                house,
-                spec,
-                lambda state: _naming(only, named, _to_do(state, named, prompts, asked.agent)),
-                only=only,
-                budget_usd=budget,
-                known=known,
-                as_json=as_json,
-            )
+
+    def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
+        todo = _to_do(state, named, prompts, asked.agent, hand_over=hand_over)
+        return _naming(only, named, todo)
+
+    while True:
+        if not house.has_store or BOARD not in house.journal.holders():
+            with suppress(HeldError):  # another process was quicker, and nothing was said yet
+                return await work(
+                    house, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
+                )
+        holder = house.journal.holders().get(BOARD)
         if asked.what:
-            return await _start_there(house, asked, named, prompts, budget, as_json=as_json)
-    from allstop.cli.joining import go_on
+            _refuse_for_one(asked, budget, holder)
+            tell = partial(decide, hand_over=True)
+            code = await start_tasks(house, tell, only=only, holder=holder, as_json=as_json)
+        else:
+            code = await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
+        if code is not None:
+            return code
+        known, named, prompts = await read(house), list(only), []  # nobody drives it any more
 
-    holder = house.journal.holders().get(BOARD)
-    return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
 
-
-async def _start_there(
-    house: House,
-    asked: Asked,
-    named: list[str],
-    prompts: list[str],
-    budget: float | None,
-    *,
-    as_json: bool,
-) -> int:
-    """By the process that drives the board: how it works on everything else stays as it is."""
-    from allstop.app.crew import chosen
-    from allstop.cli.joining import start_tasks
+def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -> None:
+    """How a process that drives the board works on everything else stays as it is."""
     from allstop.core.errors import AllstopError
-    from allstop.core.ids import BOARD
 
-    holder = house.journal.holders().get(BOARD)
     if any(
         each is not None for each in (asked.parallel, asked.most, asked.for_, asked.until, budget)
     ):
         who = f"process {holder.pid}" if holder else "another process"
         hint = "give such options without IDs and prompts: they are about all tasks"
         raise AllstopError(f"the board is driven by {who}, for all tasks in one way", hint)
-    if asked.agent:
-        chosen(house, asked.agent)
-    only = list(named)
-
-    def decide(state: BoardState) -> list[Command]:
-        commands = _to_do(state, named, prompts, asked.agent, hand_over=True)
-        return _naming(only, named, commands)
-
-    return await start_tasks(house, decide, only=only, holder=holder, as_json=as_json)
 
 
 def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
