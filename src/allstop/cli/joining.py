@@ -189,7 +189,9 @@ async def _watch(
             await _catch_up(house, joined, screen)
             group.cancel_scope.cancel()
             if not driven and not joined.is_held():
-                screen.note(f"{who.capitalize()} is gone: the board goes on here, and Ctrl-C pauses it.")
+                screen.note(
+                    f"{who.capitalize()} is gone: the board goes on here, and Ctrl-C pauses it."
+                )
                 return None
             return _goodbye(joined, screen)
         screen.note("It goes on without you: allstop watch, allstop pause, allstop stop.")

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from adapters.git.desk import commit, desk_at, git
+from allstop.adapters.git.files import content
 from allstop.adapters.git.stillness import is_still, look_at
 from allstop.adapters.git.trees import Tree
 
@@ -178,6 +179,40 @@ def test_a_tree_that_can_not_be_seen_through_is_not_called_still(tmp_path):
     assert seen(tree, most_entries=entries)
     assert look_at(tree, most_entries=entries - 1) is None
     assert look_at(Tree(tmp_path / "nowhere")) is None
+
+
+def _with(name, text):
+    return lambda work: (work / ".git" / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "hang",
+    [
+        _with("config", "[core]\n\texcludesFile = /tmp/mine\n"),
+        _with("config", "[include]\n\tpath = /tmp/mine\n"),
+        _with("commondir", "/tmp/mine\n"),
+        lambda work: (work / ".git/index").symlink_to("/tmp/mine"),
+        lambda work: os.truncate(work / ".git/config", 2**40),  # nobody has the time to read it
+        lambda work: (work / ".git/config").unlink(),
+    ],
+)
+def test_a_tree_that_hangs_on_files_elsewhere_is_not_called_still(tmp_path, hang):
+    tree = tree_at(tmp_path)
+    before = look_at(tree)
+
+    hang(tree.work)
+
+    assert before
+    assert look_at(tree) is None
+
+
+def test_only_as_much_of_a_file_is_read_as_was_said(tmp_path):
+    (tmp_path / "one").write_bytes(b"x" * 200_000)
+    for most in (0, 65_536, 199_999):
+        with pytest.raises(OSError, match="too large"):
+            content(str(tmp_path / "one"), most)
+
+    assert content(str(tmp_path / "one"), 200_000) == b"x" * 200_000
 
 
 def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_path):

@@ -28,6 +28,9 @@ WAY = ".config"
 ELSEWHERE = (b"include", b"excludesfile", b"attributesfile", b"worktree")
 """Settings of a clone that name other files than its own."""
 
+COMMON = b".git/commondir"
+"""It names another place for refs and settings."""
+
 SECOND_NS = 1_000_000_000
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -98,13 +101,18 @@ def is_still(look: Look) -> bool:
 
 def _hangs_on_others(top: str, entries: Iterable[Entry]) -> bool:
     """Whether files elsewhere may decide what git finds here: the times of these tell nothing."""
-    if any(stat.S_ISLNK(each.mode) and each.path.startswith(b".git") for each in entries):
+    if any(_leads_away(each) for each in entries):
         return True
     try:
         settings = content(f"{top}/.git/config").lower()
     except OSError:
         return True
     return any(word in settings for word in ELSEWHERE)
+
+
+def _leads_away(entry: Entry) -> bool:
+    is_link = stat.S_ISLNK(entry.mode) and entry.path.startswith(b".git")
+    return is_link or entry.path == COMMON
 
 
 def _has_a_say(home: str) -> bool:

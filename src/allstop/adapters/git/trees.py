@@ -32,6 +32,7 @@ class Meta(Struct, frozen=True, kw_only=True):
 
 
 META = "meta.json"
+LARGEST_META = 64 * 1024**2  # where a person has very many files copied
 _decode = msgspec.json.Decoder(Meta).decode
 
 MOST_TREES = 256
@@ -115,7 +116,7 @@ class Tree:
     def meta(self) -> Meta | None:
         """None where it was never finished."""
         try:
-            return _decode(content(f"{self.folder}/{META}"))
+            return _decode(content(f"{self.folder}/{META}", LARGEST_META))
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
 
