@@ -15,12 +15,11 @@ class Place:
     def __init__(self, folder, trouble):
         self.house = SimpleNamespace(folder=folder)
         self.engine = self
-        self.launcher = self
-        self.struck = []
+        self.is_struck = False
         self._trouble = trouble
 
-    def strike(self, label):
-        self.struck.append(label)
+    def strike(self):
+        self.is_struck = True
 
     async def allstop(self, by):
         raise self._trouble
@@ -37,7 +36,7 @@ async def test_q19_where_the_store_takes_nothing_all_is_stopped_without_it(tmp_p
     await stop_one(place, tell, "Ctrl-C twice", notes.append)
 
     assert notes == [ALL_INSTEAD]
-    assert place.struck == [""]
+    assert place.is_struck
     assert "Ctrl-C twice" in (tmp_path / "STOP").read_text()
 
 
@@ -50,4 +49,4 @@ async def test_a_stop_that_is_refused_says_why_and_stops_nothing_else(tmp_path):
     with pytest.raises(AllstopError, match="there is no such run"):
         await stop_one(place, tell, "user", notes.append)
 
-    assert (notes, place.struck) == ([], [])
+    assert (notes, place.is_struck) == ([], False)

@@ -6,6 +6,10 @@ import sqlite3
 
 import pytest
 
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.commands import Allstop, Resume
+from allstop.core.ids import HELM
 from people import alive, wait_for
 
 SLOW = """
@@ -396,3 +400,17 @@ def test_q13_a_board_of_agents_that_respawn_is_stopped_at_once(person, mark):
     assert process.wait(10) == 130
     assert set(person.tasks().values()) == {"pending"}
     assert "turn_done" not in person.allstop("log", "--json", "T1")
+
+
+async def test_k3_a_file_that_nobody_has_seen_yet_is_lifted_with_a_record_of_it(person):
+    """K3: who sees it a moment before it is gone has ended agents for it."""
+    person.allstop("add", "one")
+    (person.repository / ".allstop" / "STOP").write_text("the cat\n")
+
+    said = person.allstop("resume")
+
+    journal = SqliteJournal(person.repository / ".allstop", SystemClock())
+    commands = [(each.event.by, each.event.command) for each in await journal.read(HELM)]
+    journal.close()
+    assert "The stop is lifted." in said
+    assert commands == [("the cat", Allstop()), ("user", Resume())]

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import subprocess
+from contextlib import closing, contextmanager
 
 import anyio
 import pytest
@@ -156,25 +157,87 @@ async def test_k2_the_alarm_comes_before_the_disk_has_taken_the_stop(journal):
     assert on_disk() == 5
 
 
-async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, monkeypatch):
-    """K3: while the store is locked by somebody else, too."""
+@pytest.fixture
+def locked(journal):
+    """Another process keeps the store to itself within the block."""
+
+    @contextmanager
+    def lock():
+        with closing(sqlite3.connect(journal.folder / "journal.db", isolation_level=None)) as other:
+            other.execute("begin immediate")
+            yield
+            other.execute("rollback")
+
+    return lock
+
+
+async def until(condition):
+    with anyio.fail_after(20):
+        while not condition():
+            await anyio.sleep(0.01)
+
+
+async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked, monkeypatch):
+    """K3: while the store is locked by somebody else, too; who waits for them knows why they end."""
     world = World(journal)
     world.agent("cli", 3600.0)
     struck = []
-    monkeypatch.setattr(world.launcher, "strike", lambda label: struck.append(label))
     async with world.running() as engine:
         await engine.open("t", "task", task())
-        await anyio.sleep(0.1)
-        with sqlite3.connect(journal.folder / "journal.db", isolation_level=None) as other:
-            other.execute("begin immediate")
+        drive = engine._berths["t"].drive
+        await until(lambda: drive.at_work)
+        under_way = engine._deck.hands._patience
+        monkeypatch.setattr(
+            world.launcher,
+            "strike",
+            lambda label: struck.append((label, all(each.was_cut for each in under_way.values()))),
+        )
+        with locked():
             touch(journal.folder)
-            with anyio.fail_after(20):
-                while not struck:
-                    await anyio.sleep(0.01)
+            await until(lambda: struck)
+            await until(lambda: not drive.at_work)
             before = await helm_of(journal)
-            other.execute("rollback")
         with anyio.fail_after(20):
             assert await engine.rested("t") == Parked("allstop")
 
-    assert struck[0] == ""
+    assert struck[0] == ("", True)
     assert before.hold is Hold.NONE
+
+
+async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gone(journal, locked):
+    """K3: taking the file away lifts nothing, and what ended is no failure of its own."""
+    world = World(journal)
+    world.agent("cli", 3600.0)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        drive = engine._berths["t"].drive
+        await until(lambda: drive.at_work)
+        with locked():
+            (journal.folder / "STOP").write_text("the cat\n")
+            await until(lambda: not drive.at_work)
+            (journal.folder / "STOP").unlink()
+        with anyio.fail_after(20):
+            assert await engine.rested("t") == Parked("allstop")
+        (ended,) = [e for e in await world.events("t") if isinstance(e, MoveEnded)]
+    stops = [r.event for r in await journal.read(HELM) if isinstance(r.event, Commanded)]
+
+    assert [(e.command, e.by) for e in stops] == [(Allstop(), "the cat")]
+    assert ended.result.kind is FailureKind.CANCELLED
+    assert ended.result.message == "cut off by Allstop"
+
+
+async def test_k3_a_stop_that_another_process_has_written_and_lifted_is_not_written_again(journal):
+    """K3: that the file was seen is no reason to stop what a person has resumed since."""
+    touch(journal.folder)
+    journal._owe_stop()
+    other = SqliteJournal(journal.folder, SystemClock())
+    await other.append()
+    journal.sentinel.lower()
+    now = SystemClock().now()
+    await other.append(Entry(HELM, Commanded(at=now, command=Resume(), by="user")))
+    other.close()
+
+    await journal.append(Entry("a", said("x")))
+
+    commands = [r.event.command for r in await journal.read(HELM)]
+    assert commands == [Allstop(), Resume()]

@@ -197,6 +197,8 @@ async def lift(house: House, by: str) -> Hold:
         sentinel.lower()
         return Hold.STOPPED if was_up else Hold.NONE
     await helm_of(house)
+    if was_up:
+        await house.journal.append()  # that it was there counts, and can then be lifted
     sentinel.lower()
     try:
         held = (await helm_of(house)).hold

@@ -11,8 +11,8 @@ import anyio
 from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.stopping import ANSWER_S, raise_stop_file
 from allstop.core.errors import AllstopError
-from allstop.engines.local import EVERYTHING, LocalEngine
-from allstop.ports import Launcher, StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.engines.local import LocalEngine
+from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -28,8 +28,6 @@ class Place(Protocol):
     def house(self) -> House: ...
     @property
     def engine(self) -> LocalEngine: ...
-    @property
-    def launcher(self) -> Launcher: ...
 
 
 def strike_if_raised(place: Place) -> None:
@@ -37,7 +35,7 @@ def strike_if_raised(place: Place) -> None:
     has taken the stop: nothing that comes back from them is taken for a result.
     """
     if Sentinel(place.house.folder / "STOP").is_up():
-        place.launcher.strike(EVERYTHING)
+        place.engine.strike()
 
 
 async def stop_all(place: Place, by: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import anyio
@@ -109,7 +108,7 @@ class LocalEngine:
             self._stops_before = self._bridge.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
-                with self._journal.listen(self._heard, partial(self._launcher.strike, EVERYTHING)):
+                with self._journal.listen(self._heard, self.strike):
                     group.start_soon(self._journal.attend)
                     group.start_soon(self._deck.hands.keep_time)
                     group.start_soon(self._heed_helm)
@@ -212,6 +211,16 @@ class LocalEngine:
         await self._journal.append(Entry(HELM, stop))
         await self._bridge.catch_up()
         return await self.halted()
+
+    def strike(self) -> None:
+        """End all that is being done, now: a stop of everything is about to be written.
+
+        Who waits for a program is told first. It would take its end for a failure, and try again.
+        """
+        for berth in self._berths.values():
+            if berth.drive.at_work:
+                self._deck.hands.cut(berth.drive.run)
+        self._launcher.strike(EVERYTHING)
 
     @property
     def was_stopped(self) -> bool:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -35,8 +36,9 @@ from allstop.ports import (
 )
 
 RESERVE_BYTES = 256 * 1024
-RETRY_S = 1.0
 """Kept aside, so that a stop can be written on a full disk."""
+
+RETRY_S = 1.0
 
 LOOK_EVERY = 8
 """Whoever has been writing alone waits for others only once in so many commits."""
@@ -66,6 +68,13 @@ class _Job(msgspec.Struct, eq=False):
 def _lines(entries: Sequence[Entry]) -> list[Line]:
     """As SQLite takes them: for bytes, Python would look for an adapter every time."""
     return [(entry.run, entry.event, bytearray(_encode(entry.event))) for entry in entries]
+
+
+class _Owed(NamedTuple):
+    """A stop that agents were ended for, and that the helm does not tell of yet."""
+
+    stop: Event
+    stops: int  # there had been before
 
 
 class SqliteJournal(SqliteRecords):
@@ -98,6 +107,7 @@ class SqliteJournal(SqliteRecords):
         self._told_pos = self._last_pos()  # everything up to here is known to the ears
         self._helm = Helm()
         self._helm_seq = 0
+        self._owed: _Owed | None = None
         self._has_reserve = False
         self._keep_reserve()
 
@@ -212,6 +222,7 @@ class SqliteJournal(SqliteRecords):
                 self._write_if_it_fits(page, job)
             page.write()
             self._cursor.execute("commit")
+            self._owed = None
         except Exception as error:
             self._undo()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
@@ -266,20 +277,31 @@ class SqliteJournal(SqliteRecords):
 
     def _heed_stop_file(self, page: Page) -> None:
         """A STOP file counts like the command: it is on the helm before anything else is written."""
-        if not self.sentinel.is_up():
+        if self._owed is None and not self.sentinel.is_up():
             return
+        self._owe_stop()
+        if self._owed is not None:
+            page.add(_lines([Entry(HELM, self._owed.stop)]))
+            self._sound_alarms()
+
+    def _owe_stop(self) -> None:
+        """Once alarms are sounded, the stop is written even if the file is taken away meanwhile;
+        but not again where another process has written it.
+        """
         for seq, event in self._db.execute(
             "select e.seq, e.event from runs r join events e on e.run = r.id"
             " where r.run = ? and e.seq > ? order by e.seq",
             (HELM, self._helm_seq),
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
-        if self._helm.hold is not Hold.STOPPED:
-            page.add(_lines([Entry(HELM, self._stop())]))
-            self._sound_alarms()
+        if self._owed is None:
+            is_new = self._helm.hold is not Hold.STOPPED
+            self._owed = _Owed(self._stop(), self._helm.stops) if is_new else None
+        elif self._helm.stops > self._owed.stops:
+            self._owed = None
 
     def _sound_alarms(self) -> None:
-        """Before the disk has taken the stop, which may last: the file stands."""
+        """Before the disk has taken the stop, which may last."""
         for alarm in self._alarms:
             alarm()
 
@@ -294,7 +316,10 @@ class SqliteJournal(SqliteRecords):
 
     async def _heed_sentinel(self) -> None:
         while True:
-            await self.sentinel.raised()
+            if self._owed is None:
+                await self.sentinel.raised()
+            with suppress(*DAMAGE, StoreBrokenError):  # who writes is told of it
+                self._owe_stop()
             self._sound_alarms()
             try:
                 await self.append()
