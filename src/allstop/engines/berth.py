@@ -33,6 +33,14 @@ class Berth:
             self.rested = anyio.Event()
         self.risen.set()
 
+    async def stay(self, parked: Parked, now: datetime) -> None:
+        """Until it is called, or its time has come."""
+        left_s = self.drive.seconds_left(now)
+        if parked.until is not None:
+            left_s = min(left_s, (parked.until - now).total_seconds())
+        with anyio.move_on_after(max(0.0, left_s)):
+            await self.bell.wait()
+
     @property
     def needs_a_person(self) -> bool:
         """Whether it rests, and has heard everything there is to hear."""

@@ -35,15 +35,7 @@ from allstop.loop.drive import Drive, SupersededError
 from allstop.loop.hands import Hands
 from allstop.loop.purse import Purse
 from allstop.loop.steps import Parked, used_so_far
-from allstop.ports import (
-    Clock,
-    Cursor,
-    Entry,
-    Journal,
-    Launcher,
-    Live,
-    StaleError,
-)
+from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, StaleError
 
 HALT_S = 10.0  # a stop waits so long for what it cut off before it says so
 
@@ -382,7 +374,7 @@ class LocalEngine:
             if not drive.behind:
                 if ended.for_room:
                     self._short.add(berth)
-                await self._rest(berth, ended)
+                await berth.stay(ended, self._clock.now())
                 self._short.discard(berth)
         if drive.state.closed is not None:
             for other in list(self._berths.values()):
@@ -391,14 +383,6 @@ class LocalEngine:
         self._disembark(drive.run, ended)
         berth.rest(ended)
         self._stir.set()
-
-    async def _rest(self, berth: Berth, parked: Parked) -> None:
-        now = self._clock.now()
-        left_s = berth.drive.seconds_left(now)
-        if parked.until is not None:
-            left_s = min(left_s, (parked.until - now).total_seconds())
-        with anyio.move_on_after(max(0.0, left_s)):
-            await berth.bell.wait()
 
     def _disembark(self, run: RunId, outcome: Outcome) -> None:
         self._purse.close(run)
