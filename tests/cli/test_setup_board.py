@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from allstop.adapters.git.repository import Repository
 from allstop.app import equipping, gating
@@ -55,6 +56,7 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
         backoff=Backoff(),
         limit_s=86_400.0,
         retries_first=False,
+        own=(),
         limits=Limits(at_limit=AtLimit.PAUSE),
     )
 
@@ -155,6 +157,7 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
         backoff=Backoff(first_s=0.5, factor=3.0, jitter=0.0, retries=5),
         limit_s=1800.0,
         retries_first=False,
+        own=("agents",),
         limits=Limits(turns=20, cost_microusd=5_000_000, at_limit=AtLimit.STOP),
         task_limits=Limits(turns=30, tokens=1000, cost_microusd=2_500_000, time_s=120.0),
     )
@@ -305,6 +308,47 @@ def test_b15_a_required_gate_with_commands_is_a_gate(house):
     home = house(AGENT + CHECK + "[verification]\nrequired = true\n")
 
     assert len(gating.gate(home.settings).checks) == 1
+
+
+def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_change(house):
+    """B5 and 6-interfaces: all else is as the settings have it by then."""
+    later = datetime(2030, 1, 1, tzinfo=UTC)
+    before = equipping.board_spec(
+        house(AGENT), mode=Mode.SEMI, slots=3, count=4, until=later, agents=(AgentName("b"),)
+    )
+    changed = house(
+        AGENT + '[loop]\nmax_parallel = 7\nmode = "autopilot"\n[merge]\nenabled = false'
+    )
+
+    after = equipping.renewed(changed, before)
+
+    assert after == replace(before, merge=False)
+    assert equipping.renewed(changed, equipping.board_spec(house(AGENT), count=4)) == replace(
+        before,
+        merge=False,
+        mode=Mode.AUTOPILOT,
+        slots=7,
+        until=None,
+        agents=(AgentName("a"),),
+        own=(),
+    )
+
+
+def test_b5_a_mode_that_is_set_while_it_works_is_chosen_too():
+    assert BoardSpec(target="main", own=()).in_mode(Mode.SEMI) == BoardSpec(
+        target="main", mode=Mode.SEMI, own=("mode",)
+    )
+
+
+def test_b17_a_board_at_work_stays_with_its_branch_where_the_settings_name_none(house, person):
+    spec = equipping.board_spec(house(AGENT))
+    person.git("checkout", "-q", "-b", "elsewhere")
+    elsewhere = equipping.renewed(house(AGENT), spec).target
+    person.git("checkout", "-q", "--detach")
+
+    assert (elsewhere, equipping.renewed(house(AGENT), spec).target) == ("main", "main")
+    named = house(AGENT + '[project]\ntarget = "elsewhere"\n')
+    assert equipping.renewed(named, spec).target == "elsewhere"
 
 
 def test_b22_only_hooks_in_force_are_run(house, person):

@@ -22,9 +22,26 @@ def test_f6_never_more_than_the_slots_and_always_in_order(slots, steps):
         assert granted == [n < slots for n in range(len(line))]
 
 
+def test_f6_more_slots_are_taken_at_once_and_fewer_as_they_are_given_back():
+    capacity = Capacity(1)
+    line = [capacity.line_up() for _ in range(4)]
+
+    capacity.resize(3)
+    more = [ticket.granted for ticket in line]
+    capacity.resize(1)
+    for ticket in line[:2]:
+        capacity.give_back(ticket)
+    fewer = line[3].granted
+    capacity.give_back(line[2])
+
+    assert (more, fewer) == ([True, True, True, False], False)
+    assert line[3].granted
+
+
 def test_without_a_number_there_are_slots_for_all():
     capacity = Capacity()
 
+    capacity.resize(1)
     assert [capacity.line_up() for _ in range(3)] == [None] * 3
     capacity.give_back(None)
 

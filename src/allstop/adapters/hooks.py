@@ -51,12 +51,17 @@ class Ran(NamedTuple):
     fine: bool = False
 
 
+class _Due(NamedTuple):
+    command: str
+    facts: Facts
+
+
 class HookRunner:
     """Within `async with`, `fire` starts the command of a hook and returns at once."""
 
     def __init__(
         self,
-        commands: Mapping[str, str],
+        commands: Callable[[], Mapping[str, str]],
         cwd: Path,
         log: Path,
         *,
@@ -66,7 +71,9 @@ class HookRunner:
         patience_s: float = PATIENCE_S,
         clean: Callable[[str], str] = lambda text: text,
     ) -> None:
-        """`commands` by the hook's name; `host` is the environment to take from."""
+        """`commands` are those of the moment, by the hook's name; `host` is the environment to
+        take from.
+        """
         self._commands = commands
         self._cwd = cwd
         self._log = log
@@ -78,12 +85,12 @@ class HookRunner:
         self._stack = AsyncExitStack()
         self._scope: anyio.CancelScope
         self._idle: anyio.Event
-        self._queue: MemoryObjectSendStream[Facts]
+        self._queue: MemoryObjectSendStream[_Due]
 
     async def __aenter__(self) -> HookRunner:
         self._scope = anyio.CancelScope(shield=True)
         self._idle = anyio.Event()
-        self._queue, waiting = anyio.create_memory_object_stream[Facts](MOST_WAITING)
+        self._queue, waiting = anyio.create_memory_object_stream[_Due](MOST_WAITING)
         group = await self._stack.enter_async_context(anyio.create_task_group())
         group.start_soon(self._work, waiting)
         return self
@@ -115,17 +122,18 @@ class HookRunner:
             await self._idle.wait()
 
     def fire(self, facts: Facts) -> None:
-        if facts.hook not in self._commands:
+        command = self._commands().get(facts.hook)
+        if command is None:
             return
         if self._scope.cancel_called:
             self._report(facts, Ran("not run: all is stopped"))
             return
         try:
-            self._queue.send_nowait(facts)
+            self._queue.send_nowait(_Due(command, facts))
         except anyio.WouldBlock:
             self._report(facts, Ran(f"not run: {MOST_WAITING} others wait already"))
 
-    async def _work(self, waiting: MemoryObjectReceiveStream[Facts]) -> None:
+    async def _work(self, waiting: MemoryObjectReceiveStream[_Due]) -> None:
         try:
             with self._scope, waiting:
                 async with anyio.create_task_group() as group:
@@ -134,16 +142,16 @@ class HookRunner:
         finally:
             self._idle.set()
 
-    async def _work_off(self, waiting: MemoryObjectReceiveStream[Facts]) -> None:
+    async def _work_off(self, waiting: MemoryObjectReceiveStream[_Due]) -> None:
         with waiting:
-            async for facts in waiting:
-                self._report(facts, await self._run(facts))
+            async for due in waiting:
+                self._report(due.facts, await self._run(*due))
 
     # --- one hook ---
 
-    async def _run(self, facts: Facts) -> Ran:
+    async def _run(self, command: str, facts: Facts) -> Ran:
         try:
-            process, output = self._start(facts)
+            process, output = self._start(command, facts)
         except (OSError, ValueError) as error:
             return Ran(f"can't be started: {error}")
         tail = Tail(KEPT_BYTES)
@@ -163,7 +171,7 @@ class HookRunner:
         code = process.returncode
         return Ran(f"exit code {code}", tail.text(), fine=code == 0)
 
-    def _start(self, facts: Facts) -> tuple[subprocess.Popen[bytes], int]:
+    def _start(self, command: str, facts: Facts) -> tuple[subprocess.Popen[bytes], int]:
         """In a group of its own, so that all of it can be ended."""
         kept = {name: self._host[name] for name in KEPT_VARIABLES if name in self._host}
         with ExitStack() as ours:
@@ -172,7 +180,7 @@ class HookRunner:
             os.set_blocking(output, False)
             try:
                 process = subprocess.Popen(
-                    ["/bin/sh", "-c", self._commands[facts.hook]],
+                    ["/bin/sh", "-c", command],
                     stdin=subprocess.DEVNULL,
                     stdout=theirs,
                     stderr=theirs,

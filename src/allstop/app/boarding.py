@@ -130,6 +130,31 @@ async def equip(
     return told
 
 
+async def renew(house: House, read: boards.Read) -> boards.Read:
+    """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
+    held if it is. An attempt that is under way is given other limits only where they changed.
+
+    Raises:
+        AllstopError: the settings demand what they don't name.
+    """
+    before = read.state.spec
+    spec = equipping.renewed(house, before)
+    if spec == before:
+        return read
+    told = await boards.tell(
+        house, lambda state: [Equip(spec=equipping.renewed(house, state.spec), anew=False)], read
+    )
+    for run, child in (await _children(house, told.state)).items():
+        if child.opened.kind != "task":
+            continue
+        task = told.state.board[told.state.refs[child.opened.ref]]
+        earlier = len(task.attempts) - 1
+        limits = limits_of_attempt(spec, task, earlier)
+        if limits != limits_of_attempt(before, task, earlier):
+            await say(house.journal, house.clock, run, Raise(limits=limits), "allstop.toml")
+    return told
+
+
 async def _children(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
     """The runs below the board that are open."""
     found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
@@ -199,15 +224,16 @@ async def hooks_at_hand(
 
     What it gives ends them at once.
     """
-    commands = equipping.hooks(house)
-    if not commands:
-        yield lambda: None
-        return
     log = house.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
     async with (
         HookRunner(
-            commands, house.repository, log, clock=house.clock, show=show, clean=house.secrets.scrub
+            lambda: equipping.hooks(house),
+            house.repository,
+            log,
+            clock=house.clock,
+            show=show,
+            clean=lambda text: house.secrets.scrub(text),
         ) as runner,
         anyio.create_task_group() as group,
     ):
@@ -225,11 +251,9 @@ def _trouble(live: Live, show: Callable[[str], None]) -> None:
 
 async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> None:
     state, seq = known.folded
-    watch = hooks.Watch()
+    children = await _children(house, known.state)
+    watch = hooks.Watch({each.opened.ref: hooks.child(each.opened) for each in children.values()})
     workspaces = house.folder / "workspaces"
-    for record in await house.journal.read(BOARD):
-        if record.seq <= seq:
-            watch = hooks.evolve(watch, record.event)
     async with follow_tree(house.journal, BOARD, {BOARD: seq}) as batches:
         async for batch in batches:
             for record in batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -15,7 +15,7 @@ from allstop.core.allotting import tighter
 from allstop.core.brakes import Limits, has_sums
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, Endurance
-from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
+from allstop.core.specs import BoardSpec, Mode, Own, ReviewMode, ReviewRule, Terms
 from allstop.settings import empty_gate, fallbacks
 from allstop.settings.detect import detect
 
@@ -42,6 +42,7 @@ def board_spec(
     count: int | None = None,
     until: datetime | None = None,
     agents: tuple[AgentName, ...] | None = None,
+    target: str | None = None,
 ) -> BoardSpec:
     """What isn't given is what the settings say.
 
@@ -51,7 +52,7 @@ def board_spec(
     settings = house.settings
     loop = settings.loop
     return BoardSpec(
-        target=work.target(house),
+        target=target or work.target(house),
         agents=crew.chosen(house) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
         terms={AgentName(name): terms(house, agent) for name, agent in settings.agents.items()},
@@ -77,6 +78,31 @@ def board_spec(
         count=count,
         until=until,
         retries_first=False,
+        own=_given(mode=mode, slots=slots, agents=agents),
+    )
+
+
+def _given(**choices: object) -> tuple[Own, ...]:
+    own: tuple[Own, ...] = get_args(Own)
+    return tuple(name for name in own if choices[name] is not None)
+
+
+def renewed(house: House, spec: BoardSpec) -> BoardSpec:
+    """As the settings have it by now; what a person chose for the board at work stays.
+
+    So does its branch where they name none: to look at another one is not to work for it.
+
+    Raises:
+        AllstopError: as above.
+    """
+    return board_spec(
+        house,
+        mode=spec.mode if "mode" in spec.own else None,
+        slots=spec.slots if "slots" in spec.own else None,
+        count=spec.count,
+        until=spec.until,
+        agents=spec.agents if "agents" in spec.own else None,
+        target=None if house.settings.project.target else spec.target,
     )
 
 

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from allstop.app import autos, boarding, equipping, rooms
 from allstop.app import board as boards
 from allstop.app.crew import chosen
+from allstop.app.limits import of_day
 from allstop.app.looking import helm_of, others_at_work, record_of
 from allstop.app.models import load_sdks
 from allstop.app.opening import Order, StartAuto, StartBoard, StartRoom, StartTask
@@ -26,6 +27,7 @@ from allstop.app.stopping_here import strike_if_raised
 from allstop.app.work import Workshop, workshop
 from allstop.core.auto import AutoSpec
 from allstop.core.commands import AddTasks, Assign, Command, Resume
+from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.specs import BoardSpec, Mode
@@ -110,7 +112,7 @@ class Station:
         return recorded.run
 
     async def go_on_with_board(self) -> bool:
-        """Just as it was, if its process ended in the middle of its work; whether it did.
+        """In the way it was told to, if its process ended in the middle of its work; whether it did.
 
         Raises:
             AllstopError: an agent of it can't be had.
@@ -122,8 +124,34 @@ class Station:
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
             if is_held or not await boarding.was_cut_off(self.house, known.state):
                 return False
-            await self._take_board(known)
+            await self._take_board(await boarding.renew(self.house, known))
             return True
+
+    def settings_changed(self) -> None:
+        """Others are in force: what is driven here goes on by them."""
+        self.engine.limit_day(of_day(self.house))
+        self._group.start_soon(self._renew)
+
+    async def _renew(self) -> None:
+        async with self._opening:
+            if not self.drives(BOARD):
+                self._make_room(0)
+                return
+            try:
+                await self._renew_board()
+            except AllstopError as error:
+                self._note(f"The board goes on by the settings of before: {error.message}")
+
+    async def _renew_board(self) -> None:
+        read = await boards.read(self.house)
+        spec = equipping.renewed(self.house, read.state.spec)
+        self._shop.hire(boarding.needed(spec, read.state))
+        await boarding.renew(self.house, read)
+        self._make_room(spec.slots)
+
+    def _make_room(self, slots: int) -> None:
+        """For a board with so many, which may have been chosen to be more than the settings say."""
+        self.engine.capacity.resize(max(slots, self.house.settings.loop.max_parallel))
 
     async def board_at_hand(self) -> None:
         """What people say of tasks is carried out from now on; no task is picked because of it."""
@@ -229,6 +257,7 @@ class Station:
         if not self._hooks_are_on:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks, known)
+        self._make_room(known.state.spec.slots)
         await self.engine.take(BOARD, known.folded)
 
     async def _keep_hooks(self, known: boards.Read) -> None:
@@ -239,6 +268,7 @@ class Station:
         """A board that is at work goes on in another way, within its limits if no budget is named."""
         read = await boards.read(self.house)
         self._shop.hire(boarding.needed(spec, read.state))
+        self._make_room(spec.slots)
         limits = read.run.limits
         await boarding.equip(
             self.house, spec, lambda state: [], read, limits, budget_usd=budget_usd

@@ -145,6 +145,7 @@ class Equip(_Command, frozen=True, tag="equip"):
     """How a board works from now on."""
 
     spec: BoardSpec
+    anew: bool = True  # what is begun, and what fails in a row, is counted from zero
 
 
 class Answer(_Command, frozen=True, tag="answer"):

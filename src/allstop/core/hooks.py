@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from allstop.core.brakes import Tally
 from allstop.core.commands import Pause
-from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted
+from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted, Opened
 from allstop.core.ids import RunId, child_of
 from allstop.core.moves import Outcome, Spawn
 from allstop.core.plain import plain
@@ -93,9 +93,9 @@ class Ground(NamedTuple):
 def evolve(watch: Watch, event: Event) -> Watch:
     match event:
         case MoveStarted(move=Spawn() as spawn):
-            return Watch({**watch.children, spawn.ref: _child(spawn)})
+            return Watch({**watch.children, spawn.ref: child(spawn)})
         case ChildClosed(ref=ref):
-            return Watch({name: child for name, child in watch.children.items() if name != ref})
+            return Watch({name: each for name, each in watch.children.items() if name != ref})
         case _:
             return watch
 
@@ -104,13 +104,13 @@ def fired(watch: Watch, event: Event, ground: Ground) -> Facts | None:
     """What to tell which hook; `watch` is from before the event."""
     match event:
         case MoveStarted(move=Spawn() as spawn):
-            child = _child(spawn)
+            begun = child(spawn)
             run = child_of(ground.board, spawn.ref)
-            return _facts(_before(child), child, run, ground)
+            return _facts(_before(begun), begun, run, ground)
         case ChildClosed(ref=ref, run=run, outcome=outcome) if ref in watch.children:
-            child = watch.children[ref]
-            hook = _merged(child, outcome) if child.merges else _worked(outcome)
-            return _facts(hook, child, run, ground, event)
+            ended = watch.children[ref]
+            hook = _merged(ended, outcome) if ended.merges else _worked(outcome)
+            return _facts(hook, ended, run, ground, event)
         case Commanded(command=Pause(), by=by):
             return paused(ground, f"by {by}")
         case _:
@@ -122,13 +122,14 @@ def paused(ground: Ground, note: str) -> Facts:
     return Facts(hook=Hook.ON_PAUSE, run=ground.board, target=ground.target, note=note)
 
 
-def _child(spawn: Spawn) -> Child:
-    task = str(spawn.spec.get("task", spawn.ref))
+def child(begun: Spawn | Opened) -> Child:
+    """By what its board says of it, or its own record does."""
+    task = str(begun.spec.get("task", begun.ref))
     return Child(
         task,
-        str(spawn.spec.get("branch") or f"allstop/{task}"),
-        merges=spawn.kind == "merge",
-        reverts=bool(spawn.spec.get("revert")),
+        str(begun.spec.get("branch") or f"allstop/{task}"),
+        merges=begun.kind == "merge",
+        reverts=bool(begun.spec.get("revert")),
     )
 
 

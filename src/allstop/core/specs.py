@@ -3,9 +3,10 @@
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
 from allstop.core.gates import Check, Gate, Protection
@@ -105,6 +106,9 @@ class ReviewRule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
     mode: ReviewMode
 
 
+Own: TypeAlias = Literal["mode", "slots", "agents"]
+
+
 class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """How a board works from now on; `Equip` gives it a new one."""
 
@@ -131,6 +135,11 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     count: int | None = None  # start no more than so many from now on
     until: datetime | None = None  # start none after this
     retries_first: bool = True  # whoever is retried is taken before all others; else by its score
+    own: tuple[Own, ...] = ("mode", "slots", "agents")  # a person's choice, whatever settings say
+
+    def in_mode(self, mode: Mode) -> "BoardSpec":
+        """As a person wants it."""
+        return replace(self, mode=mode, own=tuple(dict.fromkeys([*self.own, "mode"])))
 
     def review_of(self, tags: Collection[str]) -> ReviewMode:
         """The strictest of what holds for a task with these tags."""

@@ -59,8 +59,7 @@ class LocalEngine:
         most_microusd: Callable[[AgentName, int], int] = lambda agent, tokens: 0,
         days: Days | None = None,
     ) -> None:
-        self._journal = journal
-        self._clock = clock
+        self._journal, self._clock = journal, clock
         self._pilots = pilots
         self._launcher = launcher
         self._name = name
@@ -69,12 +68,13 @@ class LocalEngine:
         self._stops_before = 0
         self._purse = Purse()
         self._viewers = Viewers(hands.clean, clock)
+        self.capacity = Capacity(slots)
         self._deck = Deck(
             journal,
             hands,
             clock,
             self._bridge,
-            Capacity(slots),
+            self.capacity,
             self._purse,
             self._viewers.show,
             days or Days(journal),

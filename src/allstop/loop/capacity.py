@@ -34,6 +34,13 @@ class Capacity:
         self.slots = self._free = slots
         self._line: deque[Ticket] = deque()
 
+    def resize(self, slots: int) -> None:
+        """Whoever has a slot keeps it, though there be fewer from now on."""
+        if self.slots is not None and self._free is not None:
+            self._free += slots - self.slots
+            self.slots = slots
+            self._serve()
+
     def line_up(self) -> Ticket | None:
         """A ticket, granted once a slot is its own; None where there are slots for all."""
         if self._free is None:
@@ -55,7 +62,7 @@ class Capacity:
 
     def _serve(self) -> None:
         assert self._free is not None
-        while self._free and self._line:
+        while self._free > 0 and self._line:
             self._free -= 1
             self._line.popleft().grant()
 

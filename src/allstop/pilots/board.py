@@ -372,10 +372,12 @@ def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
 
 def _told(state: BoardState, event: Commanded) -> BoardState:
     match event.command:
-        case Equip(spec=spec):
+        case Equip(spec=spec, anew=True):
             return replace(state, spec=spec, started=0, errors=0)
+        case Equip(spec=spec):
+            return replace(state, spec=spec)
         case SetMode(mode=mode):
-            return replace(state, spec=replace(state.spec, mode=mode), chosen=mode)
+            return replace(state, spec=state.spec.in_mode(mode), chosen=mode)
         case Resume():  # those below it hear it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
             return replace(state, errors=0, resting=limited)

@@ -15,7 +15,6 @@ import uvicorn
 from allstop.adapters.overhearing import Ear, ear
 from allstop.adapters.processes.peers import Peers
 from allstop.app.announcing import room_for_one
-from allstop.app.limits import of_day
 from allstop.app.rewinding import Rewinder
 from allstop.app.speech import EARS, Speech
 from allstop.app.station import Station, station
@@ -100,7 +99,7 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
     hub = Hub(watcher, changes, ring)
     watcher.tell(hub.hear)
     async with station(house, say) as driver, anyio.create_task_group() as group:
-        keeper = SettingsKeeper(house, say, lambda: driver.engine.limit_day(of_day(house)))
+        keeper = SettingsKeeper(house, say, driver.settings_changed)
         driver.view(Speech(driver.engine, hub.show).show)
         with ear(house.folder / EARS) as own:
             for work in (watcher.follow, hub.beat, keeper.keep):

@@ -60,12 +60,14 @@ class SettingsKeeper:
             return
         self._seen = signs
         self._shown = None
+        settings = self._house.settings
         before, self.problem = self.problem, self._house.renew_settings()
         if self.problem and self.problem != before:
             self._say(f"The changed settings are not in force: {self.problem}")
         elif before and not self.problem:
             self._say("The settings are right again and in force.")
-        self._changed()
+        if self._house.settings != settings:
+            self._changed()
 
     def _signs(self) -> list[tuple[int, int] | None]:
         """Of every file that has a say: the branch's file changes with the branch."""
