@@ -3,7 +3,7 @@
 import pytest
 
 from allstop.app.board import PILOT
-from allstop.app.phases import Phase, phase
+from allstop.app.phases import Below, Phase, phase
 from allstop.core import run as runs
 from allstop.core.commands import AddTasks, Pause, SetMode, Skip
 from allstop.core.events import Commanded, MoveStarted, Opened
@@ -12,6 +12,7 @@ from allstop.core.specs import Mode
 from allstop.core.tasks import NewTask
 from histories import NOW
 
+STILL, MOVING = Below(), Below(moving=True)
 TASKS = AddTasks(tasks=(NewTask(id="A", title="a"),))
 
 
@@ -26,18 +27,19 @@ def board(*commands, start=False):
 
 
 @pytest.mark.parametrize(
-    ("state", "helm", "driven", "expected"),
+    ("state", "helm", "under", "driven", "expected"),
     [
-        (board(), Helm(), False, Phase.IDLE),
-        (board(TASKS), Helm(), False, Phase.IDLE),
-        (board(TASKS, start=True), Helm(), True, Phase.RUNNING),
-        (board(TASKS, Pause()), Helm(), True, Phase.PAUSED),
-        (board(TASKS, start=True), Helm(hold=Hold.PAUSED), True, Phase.PAUSING),
-        (board(TASKS, start=True), Helm(hold=Hold.PAUSED), False, Phase.PAUSED),
-        (board(TASKS, start=True), Helm(hold=Hold.STOPPED), True, Phase.STOPPED),
-        (board(TASKS, SetMode(mode=Mode.SEMI)), Helm(), True, Phase.WAITING_USER),
-        (board(TASKS, Skip(task="A")), Helm(), False, Phase.COMPLETED),
+        (board(), Helm(), STILL, False, Phase.IDLE),
+        (board(TASKS), Helm(), STILL, False, Phase.IDLE),
+        (board(TASKS, start=True), Helm(), STILL, True, Phase.RUNNING),
+        (board(TASKS, Pause()), Helm(), STILL, True, Phase.PAUSED),
+        (board(TASKS, start=True), Helm(hold=Hold.PAUSED), MOVING, True, Phase.PAUSING),
+        (board(TASKS, start=True), Helm(hold=Hold.PAUSED), STILL, True, Phase.PAUSED),
+        (board(TASKS, start=True), Helm(hold=Hold.PAUSED), MOVING, False, Phase.PAUSED),
+        (board(TASKS, start=True), Helm(hold=Hold.STOPPED), MOVING, True, Phase.STOPPED),
+        (board(TASKS, SetMode(mode=Mode.SEMI)), Helm(), STILL, True, Phase.WAITING_USER),
+        (board(TASKS, Skip(task="A")), Helm(), STILL, False, Phase.COMPLETED),
     ],
 )
-def test_b5_the_states_of_the_loop(state, helm, driven, expected):
-    assert phase(state, helm, driven=driven) is expected
+def test_b5_the_states_of_the_loop(state, helm, under, driven, expected):
+    assert phase(state, helm, under, driven=driven) is expected

@@ -14,7 +14,7 @@ from allstop.adapters.hooks import HookRunner
 from allstop.app import board as boards
 from allstop.app import equipping
 from allstop.app.following import follow_tree
-from allstop.app.looking import Recorded, record_of
+from allstop.app.looking import Recorded, record_of, runs_below
 from allstop.app.work import Workshop, workshop
 from allstop.core import hooks
 from allstop.core import run as runs
@@ -107,7 +107,7 @@ async def equip(
     """
     if read.run.hold is Hold.STOPPED:
         raise AllstopError("the board is stopped", "`allstop resume board` goes on")
-    children = await _children(house, read.state)
+    children = await runs_below(house, read.state)
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
@@ -144,7 +144,7 @@ async def renew(house: House, read: boards.Read) -> boards.Read:
     told = await boards.tell(
         house, lambda state: [Equip(spec=equipping.renewed(house, state.spec), anew=False)], read
     )
-    for run, child in (await _children(house, told.state)).items():
+    for run, child in (await runs_below(house, told.state)).items():
         if child.opened.kind != "task":
             continue
         task = told.state.board[told.state.refs[child.opened.ref]]
@@ -153,12 +153,6 @@ async def renew(house: House, read: boards.Read) -> boards.Read:
         if limits != limits_of_attempt(before, task, earlier):
             await say(house.journal, house.clock, run, Raise(limits=limits), "allstop.toml")
     return told
-
-
-async def _children(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
-    """The runs below the board that are open."""
-    found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
-    return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
 async def was_cut_off(house: House, state: BoardState) -> bool:
@@ -251,7 +245,7 @@ def _trouble(live: Live, show: Callable[[str], None]) -> None:
 
 async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> None:
     state, seq = known.folded
-    children = await _children(house, known.state)
+    children = await runs_below(house, known.state)
     watch = hooks.Watch({each.opened.ref: hooks.child(each.opened) for each in children.values()})
     workspaces = house.folder / "workspaces"
     async with follow_tree(house.journal, BOARD, {BOARD: seq}) as batches:

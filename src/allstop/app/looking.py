@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from allstop.adapters.journals.sentinel import Sentinel
-from allstop.app.phases import counts, phase
+from allstop.app.phases import below, counts, phase
 from allstop.core import board as boards
 from allstop.core import helm as helms
 from allstop.core import run as runs
@@ -137,7 +137,7 @@ async def _board(
     asking = [(task, asked[task.id]) for task in state.board.tasks() if task.id in asked]
     stalled = [task for task in state.board.tasks() if needs_person(task)]
     return BoardStatus(
-        phase=phase(run, helm, driven=driven).value,
+        phase=phase(run, helm, below(each.state for each in at_work), driven=driven).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
         needs_you=[
@@ -201,6 +201,12 @@ async def record_of(house: House, run: str) -> Recorded:
         )
     events = [record.event for record in records]
     return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+
+
+async def runs_below(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
+    """The open runs of a board."""
+    found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
+    return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
 async def story_of(house: House, name: str) -> list[Recorded]:

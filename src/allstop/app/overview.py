@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.app import board as boards
-from allstop.app.looking import helm_of, record_of
-from allstop.app.phases import counts, is_stopped, phase
+from allstop.app.looking import helm_of, record_of, runs_below
+from allstop.app.phases import below, counts, is_stopped, phase
 from allstop.core import board as board_
 from allstop.core import mending
 from allstop.core import run as runs
@@ -82,9 +82,10 @@ async def overview(house: House) -> BoardView:
     driven = root_of(BOARD) in house.records.holders()
     state = read.state
     tasks = list(state.board.tasks())
-    warned = {task.id: await warning_in(house, task) for task in tasks if task.open}
+    open_ = (await runs_below(house, state)).values()
+    warned = {state.refs[run.opened.ref]: warning_of(run) for run in open_}
     return BoardView(
-        phase=phase(read.run, helm, driven=driven).value,
+        phase=phase(read.run, helm, below(open_), driven=driven).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
         tasks=[view(state.board, task, helm, warned.get(task.id, "")) for task in tasks],

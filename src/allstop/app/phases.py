@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from allstop.core import board as board_
 from allstop.core.board import Board
@@ -24,17 +25,27 @@ class Phase(StrEnum):
     COMPLETED = "completed"
 
 
-def phase(run: RunState[BoardState], helm: Helm, *, driven: bool) -> Phase:
+class Below(NamedTuple):
+    """What the open runs below a board say that its own record does not."""
+
+    moving: bool = False  # a move of one of them is under way, if anybody drives it
+
+
+def below(children: Iterable[RunState[Any]]) -> Below:
+    return Below(moving=any(child.open_move is not None for child in children))
+
+
+def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
     """B5: where the execution loop stands."""
     state = run.pilot
     board = state.board
     hold = helm.hold if helm.hold is not Hold.NONE else run.hold
-    at_work = driven and bool(board.count(Status.ACTIVE) or state.merging)
     if hold is Hold.STOPPED:
         return Phase.STOPPED
     if hold is not Hold.NONE:
-        return Phase.PAUSING if at_work and hold is Hold.PAUSED else Phase.PAUSED
-    if at_work:
+        is_ending = hold is Hold.PAUSED and driven and under.moving
+        return Phase.PAUSING if is_ending else Phase.PAUSED
+    if driven and (board.count(Status.ACTIVE) or state.merging):
         return Phase.RUNNING
     if not board.added:
         return Phase.IDLE

@@ -11,11 +11,12 @@ import anyio.lowlevel
 
 from allstop.app.looking import no_such_run
 from allstop.app.overview import attempt_under_way
+from allstop.app.phases import Below, below
 from allstop.core.errors import AllstopError
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.following import Followed, FollowedRoom
 from allstop.core.helm import Helm, steer
-from allstop.core.ids import BOARD, HELM, RunId, root_of
+from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.inbox import Sight, Waiting, inbox
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
@@ -174,6 +175,10 @@ class Watcher:
             return None
         state: RunState[BoardState] = (await self.run(BOARD)).state
         return state
+
+    async def below(self, board: BoardState) -> Below:
+        names = [child_of(BOARD, ref) for ref in board.refs]
+        return below([(await self.run(name)).state for name in names if name in self._heads])
 
     @property
     def now(self) -> datetime:

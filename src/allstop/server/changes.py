@@ -10,7 +10,7 @@ import anyio
 from allstop.app.phases import counts, phase
 from allstop.core.board import Board
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, HELM, RunId
+from allstop.core.ids import BOARD, HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Status
 from allstop.ports import Record
@@ -85,7 +85,8 @@ class Changes:
                 async for each in self._of_run(run):
                     yield each
                 warned |= await self._warned(run, before)
-        if (warned or BOARD in suspects) and (board := await self._watcher.board()):
+        of_board = any(root_of(run) == BOARD for run in suspects)  # a pause ends with a move below
+        if of_board and (board := await self._watcher.board()):
             async for each in self._of_board(board, warned):
                 yield each
 
@@ -122,9 +123,9 @@ class Changes:
 
     async def _of_board(self, run: RunState[Pilot], warned: set[str]) -> AsyncIterator[Changed]:
         state, helm = run.pilot, self._watcher.helm
-        driven = self._watcher.is_driven(BOARD)
+        under, driven = await self._watcher.below(state), self._watcher.is_driven(BOARD)
         short = BoardState(
-            phase=phase(run, helm, driven=driven).value,
+            phase=phase(run, helm, under, driven=driven).value,
             mode=state.spec.mode.value,
             counts=counts(state.board, helm),
         )

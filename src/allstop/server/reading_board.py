@@ -28,10 +28,11 @@ async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
             phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
         )
     state, helm = run.pilot, desk.watcher.helm
+    under = await desk.watcher.below(state)
     fitting = (task for task in state.board.tasks() if _fits(task, helm, given))
     page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
     return shapes.BoardPage(
-        phase=phase(run, helm, driven=desk.watcher.is_driven(BOARD)).value,
+        phase=phase(run, helm, under, driven=desk.watcher.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, helm),
         tasks=[await task_view(desk.watcher, state.board, task) for task in page[: given.limit]],
