@@ -154,18 +154,25 @@ def _next(house: House, found: Status) -> str:
         return f"Next: `{board.needs_you[0].do}`."
     if thread := _thread_to_see_to(found):
         return f"Next: `allstop log {thread}`, then `allstop resume {thread}`."
-    if board and board.phase in ("running", "pausing"):
+    return (
+        (_of_board(found, board) if board else "")
+        or _of_open_threads(found)
+        or 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
+    )
+
+
+def _of_board(found: Status, board: BoardStatus) -> str:
+    is_at_rest = board.phase in ("idle", "waiting_user")
+    if board.phase in ("running", "pausing"):
         return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
-    if board and board.counts.get("active"):
-        held = _held_alone(found) if board.phase in ("idle", "waiting_user") else ""
-        do = f"`allstop resume {held}`" if held else "`allstop run` goes on where it was"
-        return f"Next: {do}."
-    if board and board.phase in ("idle", "waiting_user") and board.start:
+    if is_at_rest and (held := _held_alone(found)):
+        return f"Next: `allstop resume {held}`."
+    if board.counts.get("active"):
+        return "Next: `allstop run` goes on where it was."
+    if is_at_rest and board.start:
         what = " works on what is ready" if board.start == "allstop run" else ""
         return f"Next: `{board.start}`{what}."
-    if of_threads := _of_open_threads(found):
-        return of_threads
-    return 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
+    return ""
 
 
 def _held_alone(found: Status) -> str:

@@ -3,10 +3,10 @@
 import pytest
 
 from allstop.app.board import PILOT
-from allstop.app.phases import Below, Phase, phase
+from allstop.app.phases import Below, Phase, counts, phase, stopped
 from allstop.core import run as runs
 from allstop.core.commands import AddTasks, Pause, SetMode, Skip
-from allstop.core.events import Commanded, MoveStarted, Opened
+from allstop.core.events import ChildRested, Commanded, MoveStarted, Opened
 from allstop.core.helm import Helm, Hold
 from allstop.core.specs import Mode
 from allstop.core.tasks import NewTask
@@ -43,3 +43,31 @@ def board(*commands, start=False):
 )
 def test_b5_the_states_of_the_loop(state, helm, under, driven, expected):
     assert phase(state, helm, under, driven=driven) is expected
+
+
+@pytest.mark.parametrize(
+    ("helm", "under", "names"),
+    [
+        (Helm(), STILL, set()),
+        (Helm(), Below(stopped=frozenset({"A"})), {"A"}),
+        (Helm(), Below(stopped=frozenset({"gone"})), set()),
+        (Helm(hold=Hold.STOPPED), STILL, {"A"}),
+        (Helm(hold=Hold.PAUSED), STILL, set()),
+    ],
+)
+def test_b13_a_task_that_is_stopped_counts_as_pending(helm, under, names):
+    state = board(TASKS, start=True).pilot
+
+    found = stopped(state, helm, under)
+
+    assert found == names
+    assert counts(state.board, found) == ({"pending": 1} if names else {"active": 1})
+
+
+def test_b5_a_loop_whose_only_task_is_held_by_itself_waits_for_a_person():
+    state = board(TASKS, start=True)
+    rested = ChildRested(at=NOW, ref="A.1", run="board/A.1", reason="stopped", until=None)
+
+    assert (
+        phase(runs.evolve(PILOT, state, rested), Helm(), STILL, driven=True) is Phase.WAITING_USER
+    )

@@ -10,6 +10,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import Allstop, Resume
 from allstop.core.ids import HELM
+from control_rooms import ControlRoom
 from people import alive, wait_for
 
 SLOW = """
@@ -306,6 +307,52 @@ def test_k4_the_stop_of_one_task_leaves_the_others_and_a_receipt(person, mark):
     assert alive(f"sleep {mark}") == []
     assert person.merged() == ["T2"]
     assert "T1 is stopped: allstop resume T1" in said
+
+
+def test_b13_a_task_that_was_stopped_alone_is_pending_and_says_how_it_goes_on(person, slow):
+    """B8, B13: no agent is alive, so it is not active; in list, show and status alike."""
+    person.allstop("stop", "T1")
+    slow.communicate(timeout=20)
+
+    status = person.json("status")["board"]
+    refused = person.refuses("retry", "T1")
+
+    assert person.tasks() == {"T1": "pending"}
+    assert (person.task("T1")["status"], person.task("T1")["note"]) == (
+        "pending",
+        "stopped; it goes on where it was",
+    )
+    assert (status["phase"], status["counts"]) == ("waiting_user", {"pending": 1})
+    assert "Next: `allstop resume T1`." in person.allstop("status")
+    assert "`allstop resume T1` goes on if it is held" in refused
+    person.agent("cat begun.txt >b.txt; echo '<promise>COMPLETE</promise>'")
+    person.allstop("resume", "T1")
+    assert person.merged() == ["T1"]
+
+
+def test_b13_a_task_of_the_control_room_that_was_stopped_alone_is_pending(person, mark):
+    """B8, B13: over HTTP too, and the stream says so; the others go on."""
+    person.agent(SLOW.format(mark=mark))
+    person.commit()
+    room = ControlRoom(person)
+    room.do("board", "add_task", title="Alpha")
+    room.post("/runs", {"kind": "board"})
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
+
+    with room.listen("?kinds=task") as stream:
+        person.allstop("stop", "T1")
+        stream.until(lambda event: event.kind == "task" and event.data["status"] == "pending")
+
+        assert alive(f"sleep {mark}") == []
+        wait_for(lambda: room.read("/board")["phase"] == "waiting_user", "the end of its turn")
+        board = room.read("/board")
+        assert (board["counts"], board["tasks"][0]["status"]) == ({"pending": 1}, "pending")
+        assert room.read("/tasks/T1")["status"] == "pending"
+        assert room.read("/board?status=pending")["tasks"] == board["tasks"]
+        assert person.tasks() == {"T1": "pending"}
+        room.do("T1", "resume")
+        stream.until(lambda event: event.kind == "task" and event.data["status"] == "active")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent once more")
 
 
 def test_k3_a_dry_run_and_status_never_stop_anything(person, slow, mark):

@@ -29,6 +29,7 @@ from core import boards_by_chance as by_chance
 from histories import NOW
 
 END_FIRST = "`allstop abort a` ends it first"
+GO_ON = f"{END_FIRST}, `allstop resume a` goes on if it is held"
 ANSWER = 'it asks something: `allstop answer a "…"`, or `allstop abort a`'
 ONLY_VERIFIED = "only verified work waits for review"
 
@@ -291,7 +292,7 @@ def test_b2_every_illegal_change_is_refused_and_changes_nothing(command, status)
 @pytest.mark.parametrize(
     "command", [Retry(task="a"), Skip(task="a"), RemoveTask(task="a"), RollBack(task="a"), edit()]
 )
-@pytest.mark.parametrize(("status", "hint"), [(Status.ACTIVE, END_FIRST), (Status.WAITING, ANSWER)])
+@pytest.mark.parametrize(("status", "hint"), [(Status.ACTIVE, GO_ON), (Status.WAITING, ANSWER)])
 def test_b20_a_task_with_an_open_run_is_changed_by_telling_that_run(command, status, hint):
     board = board_with(status, open="a.1")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from allstop.adapters.journals.sentinel import Sentinel
-from allstop.app.phases import below, counts, phase
+from allstop.app.phases import below, counts, phase, stopped
 from allstop.core import board as boards
 from allstop.core import helm as helms
 from allstop.core import run as runs
@@ -104,8 +104,8 @@ async def status(house: House) -> Status:
     shown = [head for head in heads if not head.closed or head in ended]
     seen = [await _seen(house, head) for head in shown if head.run != BOARD]
     views = [_view(house, each, helm, held) for each in seen]
-    at_work = [each for each in seen if root_of(each.run) == BOARD and BOARD in held]
-    board = await _board(house, helm, at_work, driven=BOARD in held)
+    mine = [each for each in seen if root_of(each.run) == BOARD]
+    board = await _board(house, helm, mine, driven=BOARD in held)
     needed = len(board.needs_you) if board else 0
     return Status(
         hold=helm.hold.value,
@@ -125,21 +125,21 @@ def _nothing_but(helm: Helm) -> Status:
     )
 
 
-async def _board(
-    house: House, helm: Helm, at_work: list[Seen], *, driven: bool
-) -> BoardStatus | None:
+async def _board(house: House, helm: Helm, mine: list[Seen], *, driven: bool) -> BoardStatus | None:
     events = [record.event for record in await house.records.read(BOARD)]
     if not events:
         return None
     run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
     state = run.pilot
+    at_work = mine if driven else []
     asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
     asking = [(task, asked[task.id]) for task in state.board.tasks() if task.id in asked]
     stalled = [task for task in state.board.tasks() if needs_person(task)]
+    under = below(state, [each.state for each in mine])
     return BoardStatus(
-        phase=phase(run, helm, below(each.state for each in at_work), driven=driven).value,
+        phase=phase(run, helm, under, driven=driven).value,
         mode=state.spec.mode.value,
-        counts=counts(state.board, helm),
+        counts=counts(state.board, stopped(state, helm, under)),
         needs_you=[
             *(
                 _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))

@@ -10,12 +10,11 @@ from msgspec import Struct
 
 from allstop.app import board as boards
 from allstop.app.looking import helm_of, record_of, runs_below
-from allstop.app.phases import below, counts, is_stopped, phase
+from allstop.app.phases import below, counts, phase, stopped
 from allstop.core import board as board_
 from allstop.core import mending
 from allstop.core import run as runs
 from allstop.core.board import Board, Score
-from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.tasks import OVER, Attempt, Status, Task
 from allstop.core.views import warning_of
@@ -83,12 +82,17 @@ async def overview(house: House) -> BoardView:
     state = read.state
     tasks = list(state.board.tasks())
     open_ = (await runs_below(house, state)).values()
+    under = below(state, open_)
+    halted = stopped(state, helm, under)
     warned = {state.refs[run.opened.ref]: warning_of(run) for run in open_}
     return BoardView(
-        phase=phase(read.run, helm, below(open_), driven=driven).value,
+        phase=phase(read.run, helm, under, driven=driven).value,
         mode=state.spec.mode.value,
-        counts=counts(state.board, helm),
-        tasks=[view(state.board, task, helm, warned.get(task.id, "")) for task in tasks],
+        counts=counts(state.board, halted),
+        tasks=[
+            view(state.board, task, warned.get(task.id, ""), stopped=task.id in halted)
+            for task in tasks
+        ],
     )
 
 
@@ -105,16 +109,19 @@ async def choices(house: House, most: int) -> list[Choice]:
     return found
 
 
-def status_of(task: Task, helm: Helm | None) -> Status:
-    return Status.PENDING if is_stopped(task, helm) else task.status
-
-
-async def warning_in(house: House, task: Task) -> str:
-    """Of the attempt that is under way."""
-    if (run := attempt_under_way(task)) is None:
-        return ""
-    recorded = await record_of(house, run)
-    return warning_of(runs.fold(recorded.pilot, recorded.events))
+async def view_of(house: House, task_id: str) -> TaskView:
+    """
+    Raises:
+        AllstopError: there is no such task.
+    """
+    task = await boards.find(house, task_id)
+    state = (await boards.read(house)).state
+    run = attempt_under_way(task)
+    recorded = await record_of(house, run) if run else None
+    attempt = [runs.fold(recorded.pilot, recorded.events)] if recorded else []
+    halted = stopped(state, await helm_of(house), below(state, attempt))
+    warning = "".join(map(warning_of, attempt))
+    return view(state.board, task, warning, stopped=task.id in halted)
 
 
 def attempt_under_way(task: Task) -> RunId | None:
@@ -122,13 +129,13 @@ def attempt_under_way(task: Task) -> RunId | None:
     return task.attempts[-1].run if is_open else None
 
 
-def view(board: Board, task: Task, helm: Helm | None = None, warning: str = "") -> TaskView:
-    tally, stopped = task.tally, is_stopped(task, helm)
+def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) -> TaskView:
+    tally = task.tally
     waits = tuple(need.id for need in board_.waits_for(board, task))
     return TaskView(
         id=task.id,
         title=task.title,
-        status=status_of(task, helm).value,
+        status=(Status.PENDING if stopped else task.status).value,
         body=task.body,
         operation=task.operation,
         needs=task.needs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -29,10 +29,16 @@ class Below(NamedTuple):
     """What the open runs below a board say that its own record does not."""
 
     moving: bool = False  # a move of one of them is under way, if anybody drives it
+    stopped: frozenset[str] = frozenset()  # the tasks whose attempts were stopped, not the others
 
 
-def below(children: Iterable[RunState[Any]]) -> Below:
-    return Below(moving=any(child.open_move is not None for child in children))
+def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
+    moving, stopped = False, set[str]()
+    for child in children:
+        moving = moving or child.open_move is not None
+        if child.hold is Hold.STOPPED:
+            stopped.add(state.refs.get(child.opened.ref, ""))
+    return Below(moving, frozenset(stopped))
 
 
 def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
@@ -45,7 +51,8 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     if hold is not Hold.NONE:
         is_ending = hold is Hold.PAUSED and driven and under.moving
         return Phase.PAUSING if is_ending else Phase.PAUSED
-    if driven and (board.count(Status.ACTIVE) or state.merging):
+    held = sum(until is None for until in state.resting.values())  # each by itself
+    if driven and (board.count(Status.ACTIVE) > held or state.merging):
         return Phase.RUNNING
     if not board.added:
         return Phase.IDLE
@@ -57,17 +64,22 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     return Phase.WAITING_USER if needs_person or state.errors >= state.spec.errors else Phase.IDLE
 
 
-def is_stopped(task: Task, helm: Helm | None) -> bool:
-    """Whether it would be at work, had not everything been stopped: people see it as pending."""
-    return helm is not None and helm.hold is Hold.STOPPED and task.status is Status.ACTIVE
+def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
+    """The tasks that would be at work, had not they, or everything, been stopped: people see them
+    as pending.
+    """
+    begun = state.refs.values() if helm.hold is Hold.STOPPED else under.stopped
+    tasks = filter(None, map(state.board.get, begun))
+    return frozenset(task.id for task in tasks if task.status is Status.ACTIVE)
 
 
-def counts(board: Board, helm: Helm) -> dict[str, int]:
+def counts(board: Board, stopped: Collection[str]) -> dict[str, int]:
     """How many tasks are shown in which status."""
     found = {status: count for status, count in board.counts.items() if count}
-    if helm.hold is Hold.STOPPED and (stopped := found.pop(Status.ACTIVE, 0)):
-        found[Status.PENDING] = found.get(Status.PENDING, 0) + stopped
-    return {status.value: count for status, count in found.items()}
+    if stopped:
+        found[Status.ACTIVE] -= len(stopped)
+        found[Status.PENDING] = found.get(Status.PENDING, 0) + len(stopped)
+    return {status.value: count for status, count in found.items() if count}
 
 
 def _begun(tasks: Iterable[Task]) -> bool:

@@ -178,7 +178,8 @@ class Watcher:
 
     async def below(self, board: BoardState) -> Below:
         names = [child_of(BOARD, ref) for ref in board.refs]
-        return below([(await self.run(name)).state for name in names if name in self._heads])
+        known = [(await self.run(name)).state for name in names if name in self._heads]
+        return below(board, known)
 
     @property
     def now(self) -> datetime:

@@ -98,13 +98,9 @@ def _check_agent(house: House, name: str | None) -> None:
 
 
 async def _view(house: House, task_id: str) -> TaskView:
-    from allstop.app import board
-    from allstop.app.looking import helm_of
-    from allstop.app.overview import view, warning_in
+    from allstop.app.overview import view_of
 
-    task = await board.find(house, task_id)
-    whole = (await board.read(house)).state.board
-    return view(whole, task, await helm_of(house), await warning_in(house, task))
+    return await view_of(house, task_id)
 
 
 def _waits(task: TaskView) -> str:

@@ -173,6 +173,8 @@ def _is_stalled(task: Task) -> bool:
 def _instead(task: Task) -> str:
     if task.asks:
         return f'it asks something: `allstop answer {task.id} "…"`, or `allstop abort {task.id}`'
+    if task.status is Status.ACTIVE:
+        return f"`allstop abort {task.id}` ends it first, `allstop resume {task.id}` goes on if it is held"
     if _at_work(task):
         return f"`allstop abort {task.id}` ends it first"
     if task.status is Status.REVIEW:

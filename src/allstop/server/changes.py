@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from allstop.app.phases import counts, phase
+from allstop.app.phases import counts, phase, stopped
 from allstop.core.board import Board
-from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, HELM, RunId, root_of
 from allstop.core.run import RunState
-from allstop.core.tasks import Status
 from allstop.ports import Record
 from allstop.server.shapes import BoardState, InboxCount, Reset
 from allstop.server.telling import auto_view, hold_view, talk_view, task_view
@@ -48,7 +46,7 @@ class Changes:
         self._suspects: dict[RunId, None] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._board: Board | None = None
-        self._is_stopped = False  # as tasks were last shown: those at work look otherwise then
+        self._stopped = frozenset[str]()  # tasks that were last shown as such
         self._waiting: list[object] = []
         self._next_count_at = 0.0
         self.has_uncounted = False  # what waits for a person may be more or less
@@ -57,7 +55,9 @@ class Changes:
         """What is there now is known to who comes now."""
         board = await self._watcher.board()
         self._board = board.pilot.board if board else Board()
-        self._is_stopped = self._watcher.helm.hold is Hold.STOPPED
+        if board:
+            under = await self._watcher.below(board.pilot)
+            self._stopped = stopped(board.pilot, self._watcher.helm, under)
         self._said["hold", ""] = hold_view(self._watcher.helm)
         self._waiting = _names(await self._watcher.waiting())
 
@@ -124,23 +124,22 @@ class Changes:
     async def _of_board(self, run: RunState[Pilot], warned: set[str]) -> AsyncIterator[Changed]:
         state, helm = run.pilot, self._watcher.helm
         under, driven = await self._watcher.below(state), self._watcher.is_driven(BOARD)
+        halted = stopped(state, helm, under)
         short = BoardState(
             phase=phase(run, helm, under, driven=driven).value,
             mode=state.spec.mode.value,
-            counts=counts(state.board, helm),
+            counts=counts(state.board, halted),
         )
         for each in self._news("board", BOARD, short):
             yield each
         before, self._board = self._board or Board(), state.board
         names = set(state.board.nodes.differing(before.nodes))
         names |= {name for name in warned if name in state.board.nodes}
-        was_stopped, self._is_stopped = self._is_stopped, helm.hold is Hold.STOPPED
-        if was_stopped != self._is_stopped:
-            tasks = (node.task for node in state.board.nodes.values())
-            names |= {task.id for task in tasks if task.status is Status.ACTIVE}
+        names |= halted ^ self._stopped
+        self._stopped = halted
         if len(names) > MOST_TASKS:
             yield Changed("reset", "", Reset(lost=False))
             return
         changed = sorted((state.board[name] for name in names), key=lambda task: task.number)
         for task in changed:
-            yield Changed("task", BOARD, await task_view(self._watcher, state.board, task))
+            yield Changed("task", BOARD, await task_view(self._watcher, state.board, task, halted))

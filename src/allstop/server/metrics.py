@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from allstop.app.phases import counts
+from allstop.app.phases import counts, stopped
 from allstop.core.helm import Hold
 from allstop.server.desk import Desk
 
@@ -41,8 +41,9 @@ async def _board(desk: Desk) -> list[tuple[str, str, str, dict[str, str], float]
     run = await desk.watcher.board()
     if run is None:
         return []
-    board, tally = run.pilot.board, run.tally
-    shown = {status.value: 0 for status in board.counts} | counts(board, desk.watcher.helm)
+    state, tally = run.pilot, run.tally
+    halted = stopped(state, desk.watcher.helm, await desk.watcher.below(state))
+    shown = {status.value: 0 for status in state.board.counts} | counts(state.board, halted)
     tasks = [
         ("allstop_tasks", "gauge", "Tasks of the board.", {"status": status}, float(count))
         for status, count in sorted(shown.items())

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 
 from allstop.adapters.git.diffs import Shown
 from allstop.app import overview
 from allstop.app.diffing import diff_of
-from allstop.app.phases import Phase, counts, phase
+from allstop.app.phases import Phase, counts, phase, stopped
 from allstop.app.remarking import reviews_of
-from allstop.core.board import Board
 from allstop.core.errors import NotFoundError
-from allstop.core.helm import Helm
 from allstop.core.ids import BOARD
 from allstop.core.specs import Mode
 from allstop.core.statistics import Statistics, statistics
-from allstop.core.tasks import Task
+from allstop.core.tasks import Status, Task
+from allstop.pilots.board import BoardState
 from allstop.server import asked, shapes
 from allstop.server.desk import Desk
 from allstop.server.telling import task_view
@@ -29,33 +29,37 @@ async def board(desk: Desk, given: asked.Tasks) -> shapes.BoardPage:
         )
     state, helm = run.pilot, desk.watcher.helm
     under = await desk.watcher.below(state)
-    fitting = (task for task in state.board.tasks() if _fits(task, helm, given))
+    halted = stopped(state, helm, under)
+    fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
     page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
     return shapes.BoardPage(
         phase=phase(run, helm, under, driven=desk.watcher.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
-        counts=counts(state.board, helm),
-        tasks=[await task_view(desk.watcher, state.board, task) for task in page[: given.limit]],
+        counts=counts(state.board, halted),
+        tasks=[
+            await task_view(desk.watcher, state.board, task, halted) for task in page[: given.limit]
+        ],
         more=len(page) > given.limit,
     )
 
 
-def _fits(task: Task, helm: Helm, given: asked.Tasks) -> bool:
-    status = overview.status_of(task, helm)
+def _fits(task: Task, halted: Collection[str], given: asked.Tasks) -> bool:
+    status = Status.PENDING if task.id in halted else task.status
     return given.status in ("", status) and given.operation in ("", task.operation)
 
 
 async def task(desk: Desk, given: asked.OneTask) -> overview.TaskView:
-    whole, found = await _task(desk, given.task)
-    return await task_view(desk.watcher, whole, found)
+    state, found = await _task(desk, given.task)
+    halted = stopped(state, desk.watcher.helm, await desk.watcher.below(state))
+    return await task_view(desk.watcher, state.board, found, halted)
 
 
-async def _task(desk: Desk, name: str) -> tuple[Board, Task]:
+async def _task(desk: Desk, name: str) -> tuple[BoardState, Task]:
     run = await desk.watcher.board()
     found = run.pilot.board.get(name) if run else None
     if run is None or found is None:
         raise NotFoundError(f"there is no task {name!r}", "`allstop list` shows what there is")
-    return run.pilot.board, found
+    return run.pilot, found
 
 
 async def diff(desk: Desk, given: asked.OneTask) -> shapes.Diff:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,12 @@ def hold_view(helm: Helm) -> shapes.HoldView:
     return shapes.HoldView(hold=helm.hold.value, since=helm.since, by=helm.by, stops=helm.stops)
 
 
-async def task_view(watcher: Watcher, board: Board, task: Task) -> overview.TaskView:
-    return overview.view(board, task, watcher.helm, await watcher.warning(task))
+async def task_view(
+    watcher: Watcher, board: Board, task: Task, halted: Collection[str]
+) -> overview.TaskView:
+    """`halted` are the tasks that were stopped."""
+    warning = await watcher.warning(task)
+    return overview.view(board, task, warning, stopped=task.id in halted)
 
 
 def auto_view(

@@ -47,6 +47,11 @@ test('nothing is a dead end: what nobody will do can be put back', () => {
   expect(deedsFor(task('cancelled')).find(({ isFirst }) => isFirst)?.name).toBe('retry')
 })
 
+test('what was stopped goes on where it was, and can not be begun anew', () => {
+  expect(deedsFor(task('pending'), 'stopped').map(({ name }) => name)).toEqual(['resume'])
+  expect(deedsFor(task('pending'), 'aborted')[0]?.name).toBe('assign')
+})
+
 test('what throws something away is asked once more', () => {
   for (const { name, warning } of deedsFor(task('failed')))
     expect([name, !!warning]).toEqual([name, ['rollback', 'clean', 'remove_task'].includes(name)])

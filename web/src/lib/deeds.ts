@@ -97,6 +97,7 @@ export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
   const isHeld = ['paused', 'pausing', 'frozen', 'stopped'].includes(runStatus)
   switch (task.status) {
     case 'pending':
+      if (runStatus === 'stopped') return [first(RESUME)]
       return [first(START), task.pinned ? UNPIN : PIN, EDIT, SPLIT, SKIP, REMOVE]
     case 'active':
       return [first(TELL), isHeld ? RESUME : PAUSE, STOP]
