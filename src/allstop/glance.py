@@ -122,6 +122,8 @@ def status_lines(house: House, found: Status) -> list[str]:
 def _board_lines(board: BoardStatus) -> list[str]:
     counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
     lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
+    if board.waits:
+        lines.append(f"! {board.waits}: the loop waits for you. `{board.start}` goes on.")
     wide = max((len(task.id) for task in board.needs_you), default=0)
     for task in board.needs_you:
         front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
@@ -150,6 +152,8 @@ def _next(house: House, found: Status) -> str:
     if found.hold != "running":
         return "Next: `allstop resume`."
     board = found.board
+    if board and board.waits:
+        return f"Next: see to what failed, then `{board.start}`."
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
     if thread := _thread_to_see_to(found):

@@ -96,6 +96,7 @@ def test_json_status_has_stable_keys(person):
             }
         ],
         "start": "",
+        "waits": "",
     }
     assert status["needs_you"] == 1
     assert sorted(status["runs"][0]) == [

@@ -253,7 +253,7 @@ async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> N
             for record in batch:
                 if record.run != BOARD:
                     continue
-                failed_before = state.pilot.errors
+                was_braked = state.pilot.is_braked
                 state = runs.evolve(boards.PILOT, state, record.event)
                 target, tasks = state.pilot.spec.target, state.pilot.board.get
                 ground = hooks.Ground(
@@ -263,6 +263,5 @@ async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> N
                 watch = hooks.evolve(watch, record.event)
                 if facts is not None:
                     runner.fire(facts)
-                errors = state.pilot.errors
-                if errors > failed_before and errors == state.pilot.spec.errors:
-                    runner.fire(hooks.paused(ground, f"{errors} tasks failed in a row"))
+                if state.pilot.is_braked and not was_braked:
+                    runner.fire(hooks.paused(ground, state.pilot.brake))

@@ -259,8 +259,7 @@ async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: 
             return Done(run=run, driven=station.drives(BOARD), note=note)
         case task_deed:
             _check_agent(station, task_deed)
-            await _tell_board(station, [_order(run, task_deed)])
-            return Done(run=run)
+            return Done(run=run, note=await _tell_board(station, [_order(run, task_deed)]))
 
 
 async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
@@ -323,9 +322,12 @@ async def _comment(station: Station, run: str, deed: Comment, by: str) -> Done:
 # --- the board's ---
 
 
-async def _tell_board(station: Station, orders: Sequence[say.Command]) -> None:
-    await boards.tell(station.house, lambda state: orders)
-    await station.board_at_hand()
+async def _tell_board(station: Station, orders: Sequence[say.Command]) -> str:
+    """Why nothing starts all the same; "" where it does."""
+    told = await boards.tell(station.house, lambda state: orders)
+    await station.board_at_hand()  # which lifts the brake of one that nobody drove
+    brake = (await boards.read(station.house)).state.brake if told.state.is_braked else ""
+    return f"{brake}: the loop waits until you resume the board" if brake else ""
 
 
 def _order(task: str, deed: OfTask) -> say.TaskCommand:

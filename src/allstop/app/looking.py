@@ -55,6 +55,7 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     needs_you: list[Attention]
     start: str  # the command after which something pending starts; "" where there is none
+    waits: str  # why nothing starts until a person says so by that command; "" where it does
 
 
 class Attention(Struct, frozen=True, kw_only=True):
@@ -147,8 +148,13 @@ async def _board(house: House, helm: Helm, mine: list[Seen], *, driven: bool) ->
             ),
             *(_attention(task, task.note, what_helps(task)) for task in stalled),
         ],
-        start=_start(state.board),
+        start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
+        waits=state.brake,
     )
+
+
+def _lifts_brake(*, driven: bool) -> str:
+    return "allstop resume board" if driven else "allstop run"
 
 
 def _start(board: Board) -> str:

@@ -61,7 +61,7 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     if not driven and not _begun(board.tasks()):
         return Phase.IDLE
     needs_person = state.spec.mode is Mode.SEMI or board_.best(board) is None
-    return Phase.WAITING_USER if needs_person or state.errors >= state.spec.errors else Phase.IDLE
+    return Phase.WAITING_USER if needs_person or state.is_braked else Phase.IDLE
 
 
 def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:

@@ -172,8 +172,8 @@ def _say_goodbye(
     else:
         for line in _held(session):
             screen.note(line)
-    if state.spec.errors and state.errors >= state.spec.errors:
-        screen.note(f"{state.errors} tasks failed in a row. Look at them, then: allstop run")
+    if state.is_braked:
+        screen.note(f"{state.brake}. Look at them, then: allstop run")
     at_limit = limit_of(run, house.clock.now())
     for task_id, child in session.children():
         if (not only or task_id in only) and (reason := limit_of(child, house.clock.now())):

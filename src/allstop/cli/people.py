@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -22,22 +22,33 @@ def say_of_task(
     context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool
 ) -> None:
     with context.house() as house:
-        driven = run(lambda: _tell(house, command))
+        told = run(lambda: _tell(house, command))
     if as_json:
-        print_json({"task": task_id, "command": command, "driven": driven})
+        shown = {"task": task_id, "command": command, "driven": told.driven, "waits": told.waits}
+        print_json(shown)
         return
     click.echo(f"{task_id}: {done}.")
-    if not driven:
+    if not told.driven:
         click.echo("The board is at rest; `allstop run` puts it to work.")
+    elif told.waits:
+        _say_it_waits(told.waits)
 
 
-async def _tell(house: House, *commands: Command) -> bool:
-    """Whether somebody drives the board."""
+class Told(NamedTuple):
+    driven: bool  # somebody drives the board
+    waits: str  # why it starts nothing all the same, until a person lets it
+
+
+def _say_it_waits(why: str, *, err: bool = False) -> None:
+    click.echo(f"{why}: the loop waits for you. `allstop resume board` goes on.", err=err)
+
+
+async def _tell(house: House, *commands: Command) -> Told:
     from allstop.app import board
     from allstop.core.ids import BOARD
 
-    await board.tell(house, lambda state: commands)
-    return BOARD in house.journal.holders()
+    told = await board.tell(house, lambda state: commands)
+    return Told(BOARD in house.journal.holders(), told.state.brake)
 
 
 @click.command()
@@ -80,8 +91,10 @@ async def _drive(
     from allstop.core.ids import BOARD
 
     if BOARD in house.journal.holders():
-        await _tell(house, *commands)
+        told = await _tell(house, *commands)
         click.echo(f"Said; {done}.", err=as_json)
+        if told.waits:
+            _say_it_waits(told.waits, err=as_json)
         return 0
     await refuse_if_stopped(house)
     only = [command.task for command in commands]
@@ -233,7 +246,7 @@ async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
             click.echo(f"hint: `allstop log {task_id}` says why; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
-    driven = await _tell(house, command)
+    driven = (await _tell(house, command)).driven
     kept = await take_back(house, task_id)
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
@@ -256,7 +269,7 @@ def mode(context: Context, mode: str, as_json: bool) -> None:
     from allstop.core.specs import Mode
 
     with context.house() as house:
-        driven = run(lambda: _tell(house, SetMode(mode=Mode(mode))))
+        driven = run(lambda: _tell(house, SetMode(mode=Mode(mode)))).driven
     if as_json:
         print_json({"mode": mode, "driven": driven})
     else:

@@ -109,7 +109,8 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")
-    paused = _item(sight, Kind.PAUSED, wait.reason, _goes_on(sight), "resume", "tell")
+    do = "allstop resume board" if sight.run == BOARD and sight.driven else _goes_on(sight)
+    paused = _item(sight, Kind.PAUSED, wait.reason, do, "resume", "tell")
     return replace(paused, hint=mending.hint_on(wait.failure)) if wait.failure else paused
 
 

@@ -25,7 +25,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import BOARD, AgentName, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
-from allstop.core.plain import one_line
+from allstop.core.plain import counted, one_line
 from allstop.core.run import Brief
 from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
 from allstop.core.tasks import Attempt, Status, Task, branch_of
@@ -65,6 +65,11 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     def is_braked(self) -> bool:
         """Too many failed in a row: a person must look."""
         return 0 < self.spec.errors <= self.errors
+
+    @property
+    def brake(self) -> str:
+        """Why, in words; "" where it isn't."""
+        return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
 
 
 class BoardPilot:
@@ -112,7 +117,7 @@ class BoardPilot:
     def next_move(self, state: BoardState, brief: Brief) -> Move:
         spec, board = state.spec, state.board
         if state.is_braked:
-            return Wait(reason=f"{state.errors} tasks failed in a row", for_person=True)
+            return Wait(reason=state.brake, for_person=True)
         if board.merges and not state.merging:
             return _merge(state)
         has_room = state.at_work(brief.now) < spec.slots
