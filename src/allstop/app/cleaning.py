@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from allstop.core.tasks import OVER, Status, Task, branch_of
 from allstop.ports import HeldError, Launcher
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from allstop.adapters.git import GitWorkspaces
     from allstop.app.house import House
@@ -89,30 +89,48 @@ async def throw_away(house: House, task_id: str, branch: str = "") -> str:
 
 async def forget(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
     """The refs of a workspace that was discarded: nobody worked in it."""
+    with _at_work(house, places, launcher) as cleaning:
+        await cleaning.drop_refs(name)
+
+
+@contextmanager
+def _at_work(house: House, places: GitWorkspaces, launcher: Launcher) -> Iterator[Cleaning]:
+    """With what a process that drives runs has at hand already."""
     folder = house.folder / "workspaces"
-    repository = Repository(house.repository)
-    cleaning = Cleaning(repository, folder, launcher=launcher, workspaces=places)
-    await cleaning.drop_refs(name)
-    repository.close()
+    with closing(Repository(house.repository)) as repository:
+        yield Cleaning(repository, folder, launcher=launcher, workspaces=places)
 
 
-async def sweep(house: House, tasks: Board) -> list[str]:
-    """Remove what was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
+# --- by age ---
+
+
+def is_due(house: House, task: Task) -> bool:
+    """Whether it was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
     before = house.clock.now() - timedelta(days=house.settings.workspace.keep_days)
-    old = [
-        task.id
-        for task in tasks.tasks()
-        if task.status in OVER
-        and task.attempts
+    return (
+        task.status in OVER
+        and bool(task.attempts)
         and task.changed_at is not None
         and task.changed_at < before
         and (house.folder / "workspaces" / folder_name(task.id)).is_dir()
-    ]
-    if not old:
-        return []
-    try:
+    )
+
+
+def due(house: House, tasks: Board) -> list[str]:
+    return [task.id for task in tasks.tasks() if is_due(house, task)]
+
+
+async def sweep(house: House, tasks: Board) -> None:
+    """Remove what is due and holds nobody's work, unless another process drives the board."""
+    if not (old := due(house, tasks)):
+        return
+    with suppress(HeldError):
         async with _cleaning(house) as cleaning:
-            done = [await cleaning.remove(name, LABEL) for name in old]
-    except HeldError:
-        return []
-    return [each.name for each in done if each.removed]
+            for name in old:
+                await cleaning.remove(name, LABEL)
+
+
+async def sweep_away(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+    """The same with one workspace, in a process that drives the board or has claimed it."""
+    with _at_work(house, places, launcher) as cleaning:
+        await cleaning.remove(name, LABEL)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from allstop.app import autos, boarding, equipping, rooms
+from allstop.app import autos, boarding, cleaning, equipping, rooms
 from allstop.app import board as boards
 from allstop.app.crew import chosen
 from allstop.app.limits import of_day
@@ -37,7 +37,11 @@ from allstop.pilots.board import BoardState
 from allstop.ports import HeldError
 
 if TYPE_CHECKING:
+    from allstop.adapters.git import GitWorkspaces
     from allstop.app.house import House
+
+SWEEP_S = 3600.0
+"""So often it is looked for workspaces that are kept no longer."""
 
 Note = Callable[[str], None]
 
@@ -152,6 +156,37 @@ class Station:
     def _make_room(self, slots: int) -> None:
         """For a board with so many, which may have been chosen to be more than the settings say."""
         self.engine.capacity.resize(max(slots, self.house.settings.loop.max_parallel))
+
+    async def keep_clean(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            await self.sweep()
+            await anyio.sleep(SWEEP_S)
+
+    async def sweep(self) -> None:
+        """Remove the workspaces of what was over long enough ago, where nothing is lost with them."""
+        if not self.house.has_store or self._shop.trees is None:
+            return
+        board = (await boards.read(self.house)).state.board
+        for name in cleaning.due(self.house, board):
+            try:
+                await self._sweep_away(name, self._shop.trees)
+            except AllstopError as error:
+                self._note(f"The workspace of {name} stays: {error.message}")
+
+    async def _sweep_away(self, name: str, trees: GitWorkspaces) -> None:
+        """Nobody takes its task up meanwhile: whoever drives the board here finds it taken."""
+        async with self._opening, trees.alone(name):
+            with ExitStack() as claim:
+                if not self.drives(BOARD):
+                    try:
+                        claim.enter_context(self.house.journal.claim(BOARD))
+                    except HeldError:
+                        return  # another process drives it
+                state = self.engine.state(BOARD)
+                board = state.pilot.board if state else (await boards.read(self.house)).state.board
+                if cleaning.is_due(self.house, board[name]):
+                    await cleaning.sweep_away(self.house, trees, self._shop.launcher, name)
 
     async def board_at_hand(self) -> None:
         """What people say of tasks is carried out from now on; no task is picked because of it."""

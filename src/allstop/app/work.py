@@ -53,10 +53,19 @@ WITH_WORKSPACES = frozenset({"task", "auto"})
 class Workshop:
     """An engine at work in this process, and the agents that were called to it."""
 
-    def __init__(self, house: House, engine: LocalEngine, launcher: Launcher, crew: Crew) -> None:
+    def __init__(
+        self,
+        house: House,
+        engine: LocalEngine,
+        launcher: Launcher,
+        crew: Crew,
+        trees: GitWorkspaces | None,
+    ) -> None:
+        """Without a repository there are no `trees`."""
         self.house = house
         self.engine = engine
         self.launcher = launcher
+        self.trees = trees
         self.hire = crew.hire
 
 
@@ -107,7 +116,7 @@ async def workshop(
             overheard(house, engine),
             engine.serving(),
         ):
-            yield Workshop(house, engine, launcher, crew)
+            yield Workshop(house, engine, launcher, crew, trees)
     finally:
         if trees is not None:
             trees.close()

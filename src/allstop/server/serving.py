@@ -102,7 +102,7 @@ async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk
         keeper = SettingsKeeper(house, say, driver.settings_changed)
         driver.view(Speech(driver.engine, hub.show).show)
         with ear(house.folder / EARS) as own:
-            for work in (watcher.follow, hub.beat, keeper.keep):
+            for work in (watcher.follow, hub.beat, keeper.keep, driver.keep_clean):
                 group.start_soon(work)
             group.start_soon(_overhear, own, hub)
             group.start_soon(_go_on, driver, say)

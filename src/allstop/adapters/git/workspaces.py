@@ -10,6 +10,7 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.git import landing, merging, room, surveying
+from allstop.adapters.git.alone import Alone
 from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError, SetUpFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
 from allstop.adapters.git.homecoming import Homecoming
@@ -64,6 +65,7 @@ class GitWorkspaces:
         """
         self._repository = repository
         self._folder = folder
+        self.alone = Alone()
         self._disk_mb = disk_mb
         self._low_bytes = low_bytes
         self.look_every_s = look_every_s
@@ -96,7 +98,8 @@ class GitWorkspaces:
         stash: bool = False,
         given: str = "",
     ) -> WorkspaceOpen | Failed:
-        opened = await self._open(workspace, target, label, onto=onto, stash=stash)
+        async with self.alone(workspace):
+            opened = await self._open(workspace, target, label, onto=onto, stash=stash)
         if not given or isinstance(opened, Failed) or opened.conflicts:
             return opened
         try:

@@ -1,0 +1,112 @@
+"""B17: workspaces and refs of what is over are kept as long as `[workspace] keep_days` says."""
+
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from allstop.adapters.clock import SystemClock
+from allstop.app import board as boards
+from allstop.app import doing
+from allstop.app.doing import do
+from allstop.app.opening import StartBoard
+from allstop.app.station import station
+from allstop.core.ids import BOARD
+from allstop.core.tasks import Status
+from parlours import until, writes
+
+SETTINGS = '[review]\nmode = "skip"\n[workspace]\nkeep_days = 7\n'
+BLOCKED = '{ write = "half.txt", text = "x" }, { signal = "BLOCKED: no key" }'
+
+
+class Later(SystemClock):
+    """So many days from now."""
+
+    def __init__(self, days):
+        self._ahead = timedelta(days=days)
+
+    def now(self):
+        return super().now() + self._ahead
+
+
+async def ends_as(here, status, **more):
+    """A task that is brought to its end; its name."""
+    task = (await do(here, BOARD, doing.AddTask(title="Task", **more), "web")).tasks[0]
+    await here.open(StartBoard())
+
+    async def holds():
+        return (await boards.find(here.house, task)).status is status
+
+    await until(holds, f"{task} to be {status}")
+    return task
+
+
+def kept(house, person, task):
+    """The folder of a task's workspace, and whether refs of ours are left."""
+    refs = person.git("for-each-ref", "--format=%(refname)", "refs/allstop")
+    return (house.folder / "workspaces" / task).is_dir(), task in refs
+
+
+@pytest.fixture
+def house(trusted):
+    return trusted(SETTINGS, worker=[writes("w.txt")], stuck=[BLOCKED])
+
+
+@pytest.mark.parametrize("is_driven", [True, False], ids=["at work", "at rest"])
+async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(house, person, is_driven):
+    """B17: also while this very process drives the board."""
+    async with station(house) as here:
+        task = await ends_as(here, Status.DONE, agent="worker")
+        if is_driven:
+            await here.sweep()
+            young = kept(house, person, task)
+            house.clock = Later(days=8)
+            await here.sweep()
+            assert here.drives(BOARD)
+    if not is_driven:
+        async with station(house) as here:
+            await here.sweep()
+            young = kept(house, person, task)
+            house.clock = Later(days=8)
+            await here.sweep()
+            assert not here.drives(BOARD)
+
+    assert young == (True, True)
+    assert kept(house, person, task) == (False, False)
+
+
+async def test_b17_what_is_not_over_or_would_be_lost_is_kept(house, person):
+    """B6, B17: a task that waits, one that was given up with its work, and a changed workspace."""
+    async with station(house) as here:
+        waiting = await ends_as(here, Status.BLOCKED, agent="stuck")
+        given_up = await ends_as(here, Status.BLOCKED, agent="stuck")
+        await do(here, given_up, doing.RemoveTask(), "web")
+        changed = await ends_as(here, Status.DONE, agent="worker")
+        (house.folder / "workspaces" / changed / "tree" / "a.txt").write_text("mine\n")
+        house.clock = Later(days=800)
+
+        await here.sweep()
+
+        left = [kept(house, person, task) for task in (waiting, given_up, changed)]
+        assert left == [(True, True)] * 3
+
+
+async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_gone(house, person):
+    """B17: whoever opens a workspace waits until it has been removed."""
+    async with station(house) as here:
+        task = await ends_as(here, Status.BLOCKED, agent="stuck")
+        trees = here._shop.trees
+        async with trees.alone(task):
+            await do(here, task, doing.Retry(), "web")
+
+            async def begun():
+                return (await boards.find(house, task)).status is Status.ACTIVE
+
+            await until(begun, "the second attempt")
+            await anyio.sleep(0.5)
+            assert await begun()
+
+        async def ended():
+            return (await boards.find(house, task)).status is Status.BLOCKED
+
+        await until(ended, "it to go on")
