@@ -7,16 +7,11 @@ from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
-
-from allstop.adapters.git.names import folder_name
-from allstop.adapters.hooks import HookRunner
 from allstop.app import board as boards
 from allstop.app import equipping
-from allstop.app.following import follow_tree
+from allstop.app.hooking import hooks_at_hand
 from allstop.app.looking import Recorded, record_of, runs_below
 from allstop.app.work import Workshop, workshop
-from allstop.core import hooks
 from allstop.core import run as runs
 from allstop.core.allotting import limits_of_attempt
 from allstop.core.brakes import AtLimit, Limits, Tally
@@ -210,58 +205,8 @@ async def at_work(
             hurry()
 
 
-@asynccontextmanager
-async def hooks_at_hand(
-    house: House, known: boards.Read, show: Callable[[str], None]
-) -> AsyncIterator[Callable[[], None]]:
-    """The person's own commands run when something happens on the board, within the block.
-
-    What it gives ends them at once.
-    """
-    log = house.folder / "logs" / "hooks.log"
-    log.parent.mkdir(mode=0o700, exist_ok=True)
-    async with (
-        HookRunner(
-            lambda: equipping.hooks(house),
-            house.repository,
-            log,
-            clock=house.clock,
-            show=show,
-            clean=lambda text: house.secrets.scrub(text),
-        ) as runner,
-        anyio.create_task_group() as group,
-    ):
-        group.start_soon(_fire_hooks, house, known, runner)
-        yield runner.hurry
-        group.cancel_scope.cancel()
-
-
 def _trouble(live: Live, show: Callable[[str], None]) -> None:
     if live.kind == "trouble":
         show(live.text)
     elif live.kind in ("budget", "near"):
         show(f"nearly at a limit: {live.text}")
-
-
-async def _fire_hooks(house: House, known: boards.Read, runner: HookRunner) -> None:
-    state, seq = known.folded
-    children = await runs_below(house, known.state)
-    watch = hooks.Watch({each.opened.ref: hooks.child(each.opened) for each in children.values()})
-    workspaces = house.folder / "workspaces"
-    async with follow_tree(house.journal, BOARD, {BOARD: seq}) as batches:
-        async for batch in batches:
-            for record in batch:
-                if record.run != BOARD:
-                    continue
-                was_braked = state.pilot.is_braked
-                state = runs.evolve(boards.PILOT, state, record.event)
-                target, tasks = state.pilot.spec.target, state.pilot.board.get
-                ground = hooks.Ground(
-                    BOARD, target, tasks, lambda task: str(workspaces / folder_name(task))
-                )
-                facts = hooks.fired(watch, record.event, ground)
-                watch = hooks.evolve(watch, record.event)
-                if facts is not None:
-                    runner.fire(facts)
-                if state.pilot.is_braked and not was_braked:
-                    runner.fire(hooks.paused(ground, state.pilot.brake))

@@ -114,28 +114,46 @@ async def follow_tree(
     journal: Journal, root: RunId, after: Mapping[RunId, int]
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
     """What is written to a run and to all below it, from where `after` says on, without end."""
-    news = _TreeNews(journal, root, after)
+    news = _NewsOfMany(journal, lambda run: root_of(run) == root, after)
+    async with _heard(journal, news):
+        yield news
+
+
+@asynccontextmanager
+async def follow_some(
+    journal: Journal, after: Mapping[RunId, int]
+) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
+    """What is written to these runs alone, likewise."""
+    news = _NewsOfMany(journal, lambda run: run in after, after)
+    async with _heard(journal, news):
+        yield news
+
+
+@asynccontextmanager
+async def _heard(journal: Journal, news: _NewsOfMany) -> AsyncIterator[None]:
     async with anyio.create_task_group() as group:
         with journal.listen(news.ear):
             group.start_soon(journal.attend)
-            yield news
+            yield
         group.cancel_scope.cancel()
 
 
-class _TreeNews:
-    def __init__(self, journal: Journal, root: RunId, after: Mapping[RunId, int]) -> None:
+class _NewsOfMany:
+    def __init__(
+        self, journal: Journal, is_wanted: Callable[[RunId], bool], after: Mapping[RunId, int]
+    ) -> None:
         self._journal = journal
-        self._root = root
+        self._is_wanted = is_wanted
         self._seqs = dict(after)
         self._waiting: dict[RunId, None] = dict.fromkeys(after)
         self._bell = anyio.Event()
 
     def ear(self, run: RunId, seq: int) -> None:
-        if root_of(run) == self._root:
+        if self._is_wanted(run):
             self._waiting[run] = None
             self._bell.set()
 
-    def __aiter__(self) -> _TreeNews:
+    def __aiter__(self) -> _NewsOfMany:
         return self
 
     async def __anext__(self) -> Sequence[Record]:

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from allstop.app import autos, boarding, cleaning, equipping, rooms
 from allstop.app import board as boards
 from allstop.app.crew import chosen
+from allstop.app.hooking import hooks_at_hand
 from allstop.app.limits import of_day
 from allstop.app.looking import helm_of, others_at_work, record_of
 from allstop.app.models import load_sdks
@@ -296,7 +297,7 @@ class Station:
         await self.engine.take(BOARD, known.folded)
 
     async def _keep_hooks(self, known: boards.Read) -> None:
-        async with boarding.hooks_at_hand(self.house, known, self._note):
+        async with hooks_at_hand(self.house, known, self._note):
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:

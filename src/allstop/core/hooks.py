@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from allstop.core.brakes import Tally
 from allstop.core.commands import Pause
 from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted, Opened
+from allstop.core.helm import Hold, held, pauses_beneath
 from allstop.core.ids import RunId, child_of
 from allstop.core.moves import Outcome, Spawn
 from allstop.core.plain import plain
@@ -76,9 +77,11 @@ class Child(Struct, frozen=True, gc=False):
 
 
 class Watch(Struct, frozen=True, gc=False):
-    """What must be remembered of a board's record to know what its next event means."""
+    """What must be remembered of a record, a board's or the helm's, to know what its next event means."""
 
     children: dict[str, Child] = {}
+    hold: Hold = Hold.NONE
+    pauses: bool = False  # beneath a freeze
 
 
 class Ground(NamedTuple):
@@ -93,9 +96,14 @@ class Ground(NamedTuple):
 def evolve(watch: Watch, event: Event) -> Watch:
     match event:
         case MoveStarted(move=Spawn() as spawn):
-            return Watch({**watch.children, spawn.ref: child(spawn)})
+            return replace(watch, children={**watch.children, spawn.ref: child(spawn)})
         case ChildClosed(ref=ref):
-            return Watch({name: each for name, each in watch.children.items() if name != ref})
+            left = {name: each for name, each in watch.children.items() if name != ref}
+            return replace(watch, children=left)
+        case Commanded(command=command):
+            hold = held(watch.hold, command, pauses=watch.pauses)
+            pauses = pauses_beneath(watch.hold, command, pauses=watch.pauses)
+            return replace(watch, hold=hold, pauses=pauses)
         case _:
             return watch
 
@@ -111,7 +119,7 @@ def fired(watch: Watch, event: Event, ground: Ground) -> Facts | None:
             ended = watch.children[ref]
             hook = _merged(ended, outcome) if ended.merges else _worked(outcome)
             return _facts(hook, ended, run, ground, event)
-        case Commanded(command=Pause(), by=by):
+        case Commanded(command=Pause(), by=by) if evolve(watch, event) != watch:
             return paused(ground, f"by {by}")
         case _:
             return None
