@@ -193,14 +193,17 @@ def test_q20_a_record_from_before_work_was_stashed_decides_as_it_did():
     assert len(differences(SCENARIOS["task"].pilot, [*record, elsewhere])) == 1
 
 
-def test_q20_a_board_from_before_an_aborted_attempt_was_stashed_decides_as_it_did():
+def test_q20_b21_a_board_from_before_attempts_were_stashed_or_remembered_decides_as_it_did():
     flight = BoardFlight()
     flight.add("a")
     flight.ends("a.1", Outcome.ABORTED)
     flight.tell(Assign(task="a"))
     spawn = flight.spawned[-1]
+    assert {"stash", "before"} < set(spawn.spec)
 
-    then = replace(spawn, spec={k: v for k, v in spawn.spec.items() if k != "stash"})
+    then = replace(
+        spawn, spec={k: v for k, v in spawn.spec.items() if k not in {"stash", "before"}}
+    )
     otherwise = replace(then, spec={**then.spec, "goal": "another"})
     events = flight.events[:-2]
     for move, count in ((spawn, 0), (then, 0), (otherwise, 1)):

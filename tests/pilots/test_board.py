@@ -399,6 +399,7 @@ def test_b8_how_an_attempt_ended_is_where_its_task_is(outcome, status):
             outcome=outcome,
             note="because",
             tally=Tally(turns=4),
+            flawed=outcome in {Outcome.BLOCKED, Outcome.BRAKED},
         ),
     )
     assert board.next() == Wait(reason="nothing to do", for_person=True)

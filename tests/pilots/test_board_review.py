@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from allstop.core.commands import (
+    Answer,
     Approve,
     Assign,
     Equip,
@@ -16,10 +17,22 @@ from allstop.core.commands import (
     Skip,
 )
 from allstop.core.inbox import what_helps
-from allstop.core.moves import Outcome
+from allstop.core.moves import (
+    Change,
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Finding,
+    Finish,
+    Outcome,
+    TurnDone,
+    Wait,
+    WorkspaceOpen,
+)
 from allstop.core.specs import BoardSpec, MergeSpec, ReviewMode
 from allstop.core.tasks import NewTask, Status
-from flight import BoardFlight
+from allstop.pilots.task import TaskPilot
+from flight import BoardFlight, Flight
 from histories import NOW
 
 NO_MERGE = {"merge": False}
@@ -90,6 +103,102 @@ def test_b21_a_task_that_was_blocked_before_is_not_approved_by_itself():
     board.ends("a.2", **CLEAN)
 
     assert board.status("a") == ["review"]
+
+
+LOUD = "<promise>PENDING: which one?</promise>"
+COMPLETE = "<promise>COMPLETE</promise>"
+GATE = {"checks": [{"name": "T", "run": "t"}], "protected": ["tests/**"]}
+FOUND = ChecksDone(findings=(Finding(kind="protected", path="tests/x", fatal=True),))
+EXITED = Failed(kind=FailureKind.EXITED, message="exit code 1")
+
+
+def attempted(board, ref, *results):
+    """The task pilot's own end of an attempt, with all that came back to it."""
+    flight = Flight(TaskPilot(), {**board.spec_of(ref), "backoff": {"retries": 0}})
+    flight.back(WorkspaceOpen(base="c0"))
+    for result in results:
+        move = flight.next()
+        if isinstance(move, Wait):
+            flight.told(Answer(text="the first"))
+        flight.back(result)
+    end = flight.next()
+    assert isinstance(end, Finish)
+    return board.ends(ref, end.outcome, turns=flight.state.tally.turns, **end.facts)
+
+
+def said(*texts):
+    return [TurnDone(text=text, change=Change(head="c1", commits=1, files=1)) for text in texts]
+
+
+PASSED = ChecksDone(tree="t1")
+DONE = [*said(COMPLETE), PASSED]
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [
+        ([EXITED], "merging"),
+        ([*said("on"), EXITED], "merging"),
+        ([*said(LOUD), *said("on"), EXITED], "review"),
+        ([*said(COMPLETE), FOUND, EXITED], "review"),
+        ([*said("1", "2"), EXITED], "merging"),
+        ([*said("1", "2", "3"), EXITED], "review"),
+        (said(*map(str, range(10))), "review"),
+    ],
+)
+def test_b21_what_earlier_attempts_were_like_counts(first, status):
+    """B21: at most 3 iterations, no PENDING and no finding, in all attempts together."""
+    board = BoardFlight(review="auto", gate=GATE, errors=9, iterations=10)
+    board.add("a")
+    attempted(board, "a.1", *first)
+    board.tell(Retry(task="a"))
+    attempted(board, "a.2", *DONE)
+
+    assert board.status("a") == [status]
+
+
+def test_b21_what_an_attempt_was_like_is_known_two_attempts_later():
+    board = BoardFlight(review="auto", gate=GATE, errors=9)
+    board.add("a")
+    attempted(board, "a.1", *said(LOUD), EXITED)
+    board.tell(Retry(task="a"))
+    attempted(board, "a.2", EXITED)
+    board.tell(Retry(task="a"))
+    attempted(board, "a.3", *DONE)
+
+    assert board.status("a") == ["review"]
+
+
+@pytest.mark.parametrize(("turns", "status"), [(0, "merging"), (1, "review")])
+def test_b21_an_attempt_that_could_not_say_how_it_went_counts_against_it(turns, status):
+    """B21: ended by a person or by a limit, it may have asked or found something."""
+    board = BoardFlight(review="auto", gate=GATE)
+    board.add("a")
+    board.ends("a.1", Outcome.ABORTED, turns=turns)
+    board.tell(Assign(task="a"))
+    attempted(board, "a.2", *DONE)
+
+    assert board.status("a") == [status]
+
+
+def test_b21_work_that_was_sent_back_still_has_its_past():
+    board = BoardFlight(review="auto", gate=GATE)
+    board.add("a")
+    attempted(board, "a.1", *said(LOUD), *DONE)
+    board.tell(Redo(task="a", text="shorter"))
+    attempted(board, "a.2", *DONE)
+
+    assert board.status("a") == ["review"]
+
+
+def test_b21_a_board_from_before_attempts_were_remembered_folds_as_it_did():
+    """B21: what an older version let through is still through."""
+    board = BoardFlight(review="auto")
+    board.add("a")
+    board.ends("a.1", Outcome.TIMED_OUT, turns=10)
+    board.tell(Retry(task="a"))
+
+    assert board.ends("a.2", **CLEAN) == ["a.merge1"]
 
 
 def test_b21_review_frees_the_slot_and_the_person_decides():

@@ -684,6 +684,8 @@ export interface components {
             failure: components["schemas"]["FailureKind"] | null;
             /** @default {} */
             tally: components["schemas"]["Tally"];
+            /** @default false */
+            flawed: boolean;
         };
         /**
          * Outcome

@@ -17,8 +17,11 @@ from allstop.core.plain import counted, one_line
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.retries import MOVING, Standstill
 from allstop.core.roster import Roster
-from allstop.core.specs import TaskSpec
+from allstop.core.specs import Before, TaskSpec
 from allstop.core.tasks import Task
+
+QUICK = 3
+"""Work that took no more iterations needs less of a look."""
 
 
 class TaskState(Struct, frozen=True, gc=False, kw_only=True):
@@ -83,6 +86,7 @@ def ended(task: Task, closed: ChildClosed) -> Task:
         note=closed.note,
         failure=mending.failure_in(closed),
         tally=closed.tally,
+        flawed=_is_flawed(closed),
     )
     return replace(
         task,
@@ -91,6 +95,37 @@ def ended(task: Task, closed: ChildClosed) -> Task:
         note=closed.note,
         changed_at=closed.at,
     )
+
+
+def _is_flawed(closed: ChildClosed) -> bool:
+    """What was ended from outside after a turn did not come to say whether it was."""
+    match closed.outcome:
+        case Outcome.DONE:
+            return closed.facts.get("clean") != "yes"
+        case Outcome.BLOCKED:
+            return True
+        case Outcome.ABORTED | Outcome.BRAKED:
+            return closed.tally.turns > 0
+        case _:
+            return closed.facts.get("flawed") == "yes"
+
+
+def before(task: Task) -> Before:
+    """What the next attempt is told of all that went before."""
+    flawed = any(attempt.flawed for attempt in task.attempts)
+    return Before(iterations=task.tally.turns, flawed=flawed)
+
+
+def is_flawed(state: TaskState) -> bool:
+    """Whether it asked something, or its work as it was last checked has findings."""
+    return state.asked or bool(state.findings)
+
+
+def is_clean(state: TaskState) -> bool:
+    """Whether nothing happened, in this attempt or in one before it, that a person should see."""
+    before = state.spec.before
+    is_quick = before.iterations + state.iteration <= QUICK
+    return is_quick and not before.flawed and not is_flawed(state)
 
 
 def seconds_left(state: TaskState) -> float:

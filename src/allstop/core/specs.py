@@ -38,6 +38,13 @@ class Terms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     account: str = ""  # agents of one share its limits
 
 
+class Before(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What the attempts at a task that went before were like."""
+
+    iterations: int = 0
+    flawed: bool = False  # something in them is for a person to see
+
+
 class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     task: str
     goal: str
@@ -63,6 +70,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     news: str = ""  # what the first prompt adds to the goal
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
+    before: Before = Before()
 
     @property
     def gate(self) -> Gate:

@@ -80,6 +80,7 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     note: str = ""
     failure: FailureKind | None = None  # what led to its end
     tally: Tally = Tally()
+    flawed: bool = False  # it asked or was blocked, something was found, or nobody can say
 
 
 class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -210,6 +210,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         news=task.news,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
+        before=attempts.before(task),
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"
     limits = limits_of_attempt(spec, task, len(task.attempts))

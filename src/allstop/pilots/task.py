@@ -62,9 +62,6 @@ AGAIN = frozenset(
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
 """After which an agent simply goes on."""
 
-QUICK = 3
-"""Work that took no more iterations needs less of a look."""
-
 CANNOT_RUN = frozenset({126, 127})
 """What a shell says of a program that isn't there, or that it may not start."""
 
@@ -113,12 +110,12 @@ class TaskPilot:
     def next_move(self, state: TaskState, brief: Brief) -> Move:
         spec = state.spec
         if state.end is not None:
-            return Finish(outcome=state.end, note=state.note, failure=state.failure)
+            return _given_up(state, state.end, state.note)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
             minutes = f"{(spec.attempt_s or 0) / 60:g} minutes"
-            return Finish(outcome=Outcome.TIMED_OUT, note=attempts.not_done(state, minutes))
+            return _given_up(state, Outcome.TIMED_OUT, attempts.not_done(state, minutes))
         if spec.target is not None and not state.base:
             return OpenWorkspace(
                 workspace=spec.task,
@@ -134,7 +131,7 @@ class TaskPilot:
             return _completing(state)
         if state.iteration >= spec.iterations:
             note = attempts.not_done(state, counted(spec.iterations, "turn"))
-            return Finish(outcome=Outcome.TIMED_OUT, note=note)
+            return _given_up(state, Outcome.TIMED_OUT, note)
         return _turn(state, brief)
 
 
@@ -176,13 +173,17 @@ def _facts(state: TaskState) -> dict[str, str]:
     """What whoever started it may want to know."""
     if state.spec.target is None:
         return {}
-    clean = state.iteration <= QUICK and not state.asked and not state.findings
     return {
         "commit": state.change.head if state.change else "",
         "tree": state.tree,
         **({"gate": state.gate.mark} if state.gate else {}),
-        "clean": "yes" if clean else "",
+        "clean": "yes" if attempts.is_clean(state) else "",
     }
+
+
+def _given_up(state: TaskState, outcome: Outcome, note: str) -> Finish:
+    facts = {"flawed": "yes"} if attempts.is_flawed(state) else {}
+    return Finish(outcome=outcome, note=note, failure=state.failure, facts=facts)
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
