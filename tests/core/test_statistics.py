@@ -1,7 +1,10 @@
-"""B5: the numbers at the end of a run, from what its tasks have used."""
+"""B5, B17: the numbers at the end of a run, from what its tasks are and have used."""
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from allstop.cli.board_screen import summary
 from allstop.core.brakes import Tally
 from allstop.core.moves import Outcome
 from allstop.core.statistics import statistics
@@ -42,3 +45,77 @@ def test_b5_what_was_over_before_does_not_count():
     found = numbers(task(1, Status.DONE, before, now))
 
     assert (found.iterations, found.completed, found.failed) == (1, 1, 0)
+
+
+FAILURES = ("failed", "timed_out", "blocked", "crashed")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "counted"),
+    [
+        (Status.DONE, Outcome.DONE, "completed"),
+        (Status.REVIEW, Outcome.DONE, "completed"),
+        (Status.MERGING, Outcome.DONE, "completed"),
+        (Status.FAILED, Outcome.FAILED, "failed"),
+        (Status.TIMEOUT, Outcome.TIMED_OUT, "timed_out"),
+        (Status.TIMEOUT, Outcome.BRAKED, "timed_out"),
+        (Status.BLOCKED, Outcome.BLOCKED, "blocked"),
+        (Status.PENDING, Outcome.CRASHED, "crashed"),
+        (Status.PENDING, Outcome.ABORTED, ""),
+        (Status.ACTIVE, None, ""),
+        (Status.CANCELLED, Outcome.DONE, ""),
+        (Status.SKIPPED, Outcome.FAILED, ""),
+    ],
+)
+def test_b5_tasks_are_counted_by_what_they_are_now(status, outcome, counted):
+    """B5: also where an attempt before the last was verified, or failed."""
+    for first in (Outcome.DONE, Outcome.FAILED):
+        attempts = attempt("a", turns=1, outcome=first), attempt("b", turns=1, outcome=outcome)
+        found = numbers(task(1, status, *attempts))
+
+        shown = {name: getattr(found, name) for name in ("completed", *FAILURES)}
+        assert shown == {name: int(name == counted) for name in ("completed", *FAILURES)}
+
+
+def test_b5_work_that_could_not_be_merged_is_verified_all_the_same():
+    verified = Task(
+        id="T1",
+        title="x",
+        number=1,
+        status=Status.WAITING,
+        verified="tree",
+        attempts=(attempt("a", turns=1),),
+    )
+
+    assert numbers(verified).completed == 1
+
+
+def test_b5_b17_the_average_the_fastest_and_the_slowest_are_of_what_was_completed():
+    found = numbers(
+        task(1, Status.DONE, attempt("a", turns=4)),
+        task(2, Status.MERGING, attempt("b", turns=1)),
+        task(
+            3, Status.REVIEW, attempt("c1", turns=1, outcome=Outcome.FAILED), attempt("c2", turns=6)
+        ),
+        task(4, Status.FAILED, attempt("d", turns=50, outcome=Outcome.FAILED)),
+        task(5, Status.MERGING),
+        task(6, Status.PENDING),
+    )
+
+    assert (found.average, found.fastest, found.slowest, found.iterations) == (4.0, 1, 7, 62)
+    assert (found.completed, found.failed, found.remaining) == (3, 1, 5)
+    assert found.pending_merges == 2, "also what was verified before"
+
+
+def test_b5_the_summary_names_what_ended_otherwise_only_where_it_did():
+    good = task(1, Status.DONE, attempt("a", turns=2))
+    late = task(2, Status.TIMEOUT, attempt("b", turns=3, outcome=Outcome.TIMED_OUT))
+    stuck = task(3, Status.BLOCKED, attempt("c", turns=1, outcome=Outcome.BLOCKED))
+    dead = task(4, Status.PENDING, attempt("d", outcome=Outcome.CRASHED))
+
+    assert summary(numbers(good))[1].startswith("1 verified, 0 failed, 0 remaining · ")
+    ended = "1 verified, 0 failed, 1 timed out, 1 blocked, 1 crashed, 3 remaining"
+    assert summary(numbers(good, late, stuck, dead))[1:] == [
+        f"{ended} · 0 merged, 0 conflicts resolved",
+        "6 iterations (average 2, fastest 2, slowest 2) · 0 tokens · 60 s",
+    ]

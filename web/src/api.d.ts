@@ -1683,7 +1683,8 @@ export interface components {
         };
         /**
          * Statistics
-         * @description Of the tasks that were worked on since a moment; the average is over those verified.
+         * @description Of the tasks that were worked on since a moment, as they are now; the average is over those
+         *         completed, which are verified, whether or not they are merged yet.
          */
         Statistics: {
             /** @default 0 */
@@ -1692,6 +1693,12 @@ export interface components {
             completed: number;
             /** @default 0 */
             failed: number;
+            /** @default 0 */
+            timed_out: number;
+            /** @default 0 */
+            blocked: number;
+            /** @default 0 */
+            crashed: number;
             /** @default 0 */
             remaining: number;
             /** @default 0 */

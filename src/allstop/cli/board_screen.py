@@ -218,7 +218,9 @@ def width_of(ids: Iterable[str]) -> int:
 
 
 def summary(stats: Statistics) -> list[str]:
-    done = f"{stats.completed} verified, {stats.failed} failed, {stats.remaining} remaining"
+    other = {"timed out": stats.timed_out, "blocked": stats.blocked, "crashed": stats.crashed}
+    ended = [f"{stats.failed} failed", *(f"{n} {how}" for how, n in other.items() if n)]
+    done = f"{stats.completed} verified, {', '.join(ended)}, {stats.remaining} remaining"
     resolved = counted(stats.conflicts_resolved, "conflict")
     merges = f"{stats.merged} merged, {resolved} resolved"
     if stats.pending_merges:

@@ -28,7 +28,6 @@ from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
 from allstop.core.inbox import what_helps
-from allstop.core.moves import Outcome
 from allstop.core.needing import barred
 from allstop.core.plain import one_line
 from allstop.core.run import RunState
@@ -201,18 +200,13 @@ def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: b
     if held:
         return STOPPED
     statuses = {task.status for task in touched}
-    if statuses & {Status.FAILED, Status.BLOCKED} or any(_crashed(task) for task in touched):
+    if statuses & {Status.FAILED, Status.BLOCKED} or any(task.has_crashed for task in touched):
         return FAILED
     if at_limit or Status.TIMEOUT in statuses:
         return LIMIT
     if any(task.status not in OVER for task in tasks):
         return WAITS
     return FINISHED
-
-
-def _crashed(task: Task) -> bool:
-    last = task.attempts[-1].outcome if task.attempts else None
-    return task.status is Status.PENDING and last is Outcome.CRASHED
 
 
 def _held(session: boarding.Session) -> list[str]:
@@ -246,7 +240,7 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                     f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"
                     f" again: allstop retry {task.id}"
                 )
-            case Status.PENDING if task in touched and _crashed(task):
+            case Status.PENDING if task in touched and task.has_crashed:
                 lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
             case _:
                 pass

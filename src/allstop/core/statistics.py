@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -9,16 +10,22 @@ from msgspec import Struct
 
 from allstop.core.brakes import Tally
 from allstop.core.ids import RunId
-from allstop.core.moves import Outcome
 from allstop.core.tasks import OVER, Attempt, Status, Task
+
+VERIFIED = frozenset({Status.REVIEW, Status.MERGING, Status.DONE})
 
 
 class Statistics(Struct, frozen=True, kw_only=True):
-    """Of the tasks that were worked on since a moment; the average is over those verified."""
+    """Of the tasks that were worked on since a moment, as they are now; the average is over those
+    completed, which are verified, whether or not they are merged yet.
+    """
 
     runtime_s: float = 0.0
     completed: int = 0
     failed: int = 0
+    timed_out: int = 0
+    blocked: int = 0
+    crashed: int = 0  # and pending again
     remaining: int = 0
     iterations: int = 0
     average: float = 0.0
@@ -41,7 +48,8 @@ def statistics(
     under_way: Mapping[RunId, Tally],
 ) -> Statistics:
     """A board knows what an attempt has used when that is over; `under_way`, what the others have."""
-    remaining = pending_merges = failed = 0
+    remaining = pending_merges = crashed = 0
+    ended: Counter[Status] = Counter()
     tally = Tally()
     done: list[int] = []  # the iterations of each task that was verified
     for task in tasks:
@@ -50,14 +58,19 @@ def statistics(
         attempts = [a for a in task.attempts if a.ended_at is None or a.ended_at >= since]
         spent = _sum_of(attempts, under_way)
         tally = tally.plus(spent)
-        if any(attempt.outcome is Outcome.DONE for attempt in attempts):
+        if not attempts:
+            continue
+        ended[task.status] += 1
+        crashed += task.has_crashed
+        if task.status in VERIFIED or task.lacks_merge:
             done.append(spent.turns)
-        elif attempts:
-            failed += attempts[-1].outcome not in (None, Outcome.ABORTED)
     return Statistics(
         runtime_s=round((now - since).total_seconds(), 1),
         completed=len(done),
-        failed=failed,
+        failed=ended[Status.FAILED],
+        timed_out=ended[Status.TIMEOUT],
+        blocked=ended[Status.BLOCKED],
+        crashed=crashed,
         remaining=remaining,
         iterations=tally.turns,
         average=round(sum(done) / len(done), 1) if done else 0.0,

@@ -121,6 +121,13 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.status is Status.WAITING and bool(self.open)
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether its agent died, and nothing has happened to it since."""
+        last = self.attempts[-1].outcome if self.attempts else None
+        is_back = self.status is Status.PENDING and not self.held
+        return is_back and last is Outcome.CRASHED
+
+    @property
     def lacks_merge(self) -> bool:
         """Whether its work is verified and approved, and could not be merged."""
         return self.status is Status.WAITING and bool(self.verified) and not self.open
