@@ -129,6 +129,7 @@ def _board_lines(board: BoardStatus) -> list[str]:
         front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
         note = f": {fitting(task.note, 80, len(front) + len(back) + 2)}" if task.note else ""
         lines.append(f"{front}{note}{back}")
+        lines += [f"  {plain(task.hint)}"] if task.hint else []
     return lines
 
 

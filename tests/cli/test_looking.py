@@ -93,6 +93,7 @@ def test_json_status_has_stable_keys(person):
                 "status": "waiting",
                 "note": "asks: what?",
                 "do": 'allstop answer T1 "…"',
+                "hint": "",
             }
         ],
         "start": "",

@@ -44,6 +44,7 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "verification": "",
         "findings": [],
         "notes": [],
+        "workspace": None,
     }
     assert ids(person, "--tag", "ui") == ["T1"]
     assert ids(person, "--operation", "op") == ["second"]

@@ -13,9 +13,9 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Allstop, StartSession
 from allstop.core.ids import BOARD, HELM
 from allstop.core.inbox import Kind, Sight, inbox
-from allstop.core.moves import Failed, FailureKind
+from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.retries import Endurance
-from allstop.core.tasks import NewTask, Status, Task
+from allstop.core.tasks import Attempt, NewTask, Status, Task
 from allstop.pilots import PILOTS
 from allstop.testing.clock import EPOCH, LoopClock
 from boarding import board_spec
@@ -197,6 +197,24 @@ def test_b17_work_that_could_not_be_merged_waits_with_what_helps():
         (Kind.MERGE, "allstop approve a", ("approve", *stalled)),
         (Kind.MERGE, "allstop retry b", stalled),
     ]
+
+
+def test_b8_a_task_whose_agent_crashed_waits_with_what_can_be_done():
+    """B8: pending, and offered, until somebody has said what is to become of it."""
+    died = Attempt(run="board/a.1", began_at=EPOCH, ended_at=EPOCH, outcome=Outcome.CRASHED)
+    crashed = Task(id="a", title="A", number=1, attempts=(died,), note="signal 9", changed_at=EPOCH)
+    others = [
+        replace(crashed, note=""),
+        replace(crashed, assigned=True),
+        replace(crashed, attempts=()),
+    ]
+
+    (waiting,) = inbox((), [crashed], EPOCH, helms.fold([]))
+
+    assert (waiting.kind, waiting.do, waiting.text) == (Kind.FAILED, "allstop run a", "signal 9")
+    assert waiting.options == ("retry", "edit", "rollback", "split", "skip")
+    assert "`allstop diff a`" in waiting.hint
+    assert inbox((), others, EPOCH, helms.fold([])) == []
 
 
 def test_b11_what_is_stopped_shows_its_question_as_before_and_asks_nothing_at_a_limit():

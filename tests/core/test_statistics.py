@@ -15,7 +15,8 @@ LATER = NOON + timedelta(minutes=1)
 
 
 def task(number, status, *attempts):
-    return Task(id=f"T{number}", title="x", number=number, status=status, attempts=attempts)
+    given = {"status": status, "attempts": attempts, "note": "why"}
+    return Task(id=f"T{number}", title="x", number=number, **given)
 
 
 def attempt(run, *, turns=0, tokens=0, ended_at=LATER, outcome=Outcome.DONE):

@@ -14,7 +14,7 @@ from allstop.app import board, work
 from allstop.core.board import Board
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD
-from allstop.core.tasks import OVER, Status, Task, branch_of
+from allstop.core.tasks import OVER, STALLED, Status, Task, branch_of
 from allstop.ports import HeldError, Launcher
 
 if TYPE_CHECKING:
@@ -43,6 +43,18 @@ async def leftovers(house: House) -> list[Leftover]:
     async with _cleaning(house) as cleaning:
         found = await cleaning.leftovers(LABEL)
     return [each for each in found if not _is_needed(tasks.get(each.name))]
+
+
+async def kept(house: House) -> list[str]:
+    """The tasks that a person may want to help, and whose workspaces are there for that."""
+    tasks = (await board.read(house)).state.board.tasks()
+    folder = house.folder / "workspaces"
+    stalled = (task.id for task in tasks if _stands_still(task))
+    return [name for name in stalled if (folder / folder_name(name)).is_dir()]
+
+
+def _stands_still(task: Task) -> bool:
+    return (task.status in STALLED and not task.open) or task.has_crashed
 
 
 def _is_needed(task: object) -> bool:

@@ -17,7 +17,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.inbox import needs_person, what_helps
-from allstop.core.tasks import Status
+from allstop.core.tasks import Status, Task
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -80,10 +80,18 @@ async def _run_of(house: House, task_id: str) -> RunId:
     task = await board.find(house, task_id)
     run = child_of(BOARD, task.open)
     if not task.open or not any(attempt.run == run for attempt in task.attempts):
-        hint = f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
-        hint = f"`allstop run {task_id}` starts it" if task.status is Status.PENDING else hint
-        raise AllstopError(f"{task_id} is {task.status}: no agent works on it", hint)
+        raise AllstopError(f"{task_id} is {task.status}: no agent works on it", _instead(task))
     return run
+
+
+def _instead(task: Task) -> str:
+    if task.has_crashed:
+        return (
+            f"`allstop diff {task.id}` shows what it left, `allstop run {task.id}` goes on with it"
+        )
+    if task.status is Status.PENDING:
+        return f"`allstop run {task.id}` starts it"
+    return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
 
 
 async def _at_rest(house: House, run: RunId) -> None:

@@ -12,6 +12,7 @@ from allstop.adapters.journals.sentinel import Sentinel
 from allstop.app.phases import below, counts, phase, stopped
 from allstop.core import board as boards
 from allstop.core import helm as helms
+from allstop.core import mending
 from allstop.core import run as runs
 from allstop.core.approvals import in_full, reply
 from allstop.core.board import Board
@@ -66,6 +67,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     status: str
     note: str
     do: str  # the command that helps
+    hint: str = ""  # the same in words, and what else can be done
 
 
 class Seen(NamedTuple):
@@ -146,7 +148,10 @@ async def _board(house: House, helm: Helm, mine: list[Seen], *, driven: bool) ->
                 _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
                 for task, ask in asking
             ),
-            *(_attention(task, task.note, what_helps(task)) for task in stalled),
+            *(
+                _attention(task, task.note, what_helps(task), mending.hint(task))
+                for task in stalled
+            ),
         ],
         start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
         waits=state.brake,
@@ -166,8 +171,9 @@ def _start(board: Board) -> str:
     return f"allstop retry {again}" if again else ""
 
 
-def _attention(task: Task, note: str, do: str) -> Attention:
-    return Attention(id=task.id, title=task.title, status=task.status.value, note=note, do=do)
+def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
+    status = task.status.value
+    return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
 
 
 async def _seen(house: House, head: Head) -> Seen:

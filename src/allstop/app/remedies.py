@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.adapters.git.names import folder_name
+from allstop.adapters.git.trees import Tree
 from allstop.app import board as boards
 from allstop.app.cleaning import throw_away
 from allstop.core import commands as say
@@ -16,6 +17,8 @@ from allstop.core.orders import BOUNDS
 from allstop.core.tasks import Changes, Status
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from allstop.app.house import House
     from allstop.core.specs import BoardSpec
     from allstop.core.tasks import Task
@@ -40,9 +43,15 @@ async def clean(house: House, task_id: str) -> str:
             f"{task_id} is {task.status}: its workspace is in use",
             f"`allstop abort {task_id}` first",
         )
-    if not (house.folder / "workspaces" / folder_name(task_id)).is_dir():
+    if workspace_of(house, task_id) is None:
         raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
     return await throw_away(house, task_id)
+
+
+def workspace_of(house: House, task_id: str) -> Path | None:
+    """The folder with the files that its agent works on, where there is one."""
+    tree = Tree(house.folder / "workspaces" / folder_name(task_id))
+    return tree.work if tree.folder.is_dir() else None
 
 
 async def raise_limits(house: House, task_id: str, times: float) -> str:

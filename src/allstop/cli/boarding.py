@@ -241,7 +241,10 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                     f" again: allstop retry {task.id}"
                 )
             case Status.PENDING if task in touched and task.has_crashed:
-                lines.append(f"✗ {task.id} {task.note}. Why: allstop log {task.id}")
+                lines.append(
+                    f"✗ {task.id} {task.note}. Why: allstop log {task.id}; what it did is kept:"
+                    f" allstop diff {task.id}; again: allstop run {task.id}"
+                )
             case _:
                 pass
     lines += [*_from_before(tasks, touched), *_barred(tasks)]
@@ -253,12 +256,17 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
 def _from_before(tasks: list[Task], touched: list[Task]) -> list[str]:
     """What ended badly before this run is why it ends with something left: in one line for all."""
     known = {task.id for task in touched}
-    stalled = [task for task in tasks if task.status in ENDED_BADLY and task.id not in known]
+    ended = [task for task in tasks if task.status in ENDED_BADLY or task.has_crashed]
+    stalled = [task for task in ended if task.id not in known]
     if not stalled:
         return []
-    named = ", ".join(f"{task.id} {task.status}" for task in stalled[:5])
+    named = ", ".join(f"{task.id} {_ended(task)}" for task in stalled[:5])
     more = f" and {len(stalled) - 5} more" if stalled[5:] else ""
     return [f"✗ From earlier runs: {named}{more}. See: allstop status"]
+
+
+def _ended(task: Task) -> str:
+    return "crashed" if task.has_crashed else task.status.value
 
 
 def _barred(tasks: list[Task]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from allstop.cli.output import Context, json_option, look, print_json, run
-from allstop.core.plain import counted
+from allstop.core.plain import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -315,9 +315,9 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
         )
 
 
-def _show_leftovers(found: list[Leftover], *, as_json: bool) -> None:
+def _show_leftovers(found: list[Leftover], kept: list[str], *, as_json: bool) -> None:
     if as_json:
-        print_json({"workspaces": found})
+        print_json({"workspaces": found, "kept": kept})
         return
     for each in found:
         can = "can go" if each.is_safe else f"stays: {each.why_not}"
@@ -326,6 +326,11 @@ def _show_leftovers(found: list[Leftover], *, as_json: bool) -> None:
         click.echo("Nothing to clean.")
     elif any(each.is_safe for each in found):
         click.echo("Remove what can go: allstop clean --yes")
+    if kept:
+        click.echo(
+            f"Kept for tasks that stand still: {one_line(', '.join(kept), 60)}."
+            f" One begins anew after: allstop clean --force {kept[0]}"
+        )
 
 
 async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_json: bool) -> int:
@@ -336,7 +341,8 @@ async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_j
     for name in set(names) - {each.name for each in found}:
         await find(house, name)  # a workspace may be left of what is no task, but not the reverse
     if not yes:
-        _show_leftovers(found, as_json=as_json)
+        stalled = [name for name in await cleaning.kept(house) if not names or name in names]
+        _show_leftovers(found, stalled, as_json=as_json)
         return 0
     chosen = names if force else [each.name for each in found if each.is_safe or names]
     done = await cleaning.remove(house, chosen, force=force)

@@ -33,6 +33,7 @@ MARKS = {
     "cancelled": "-",
 }
 
+AT_WORK = ("active", "waiting", "merging")
 SAID = ("operation", "needs", "agent", "priority", "iterations", "minutes", "stuck_after", "merged")
 """What is shown of a task, where it is said."""
 
@@ -179,14 +180,17 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     """Everything known of a task."""
     import msgspec
 
+    from allstop.app.remedies import workspace_of
     from allstop.core.moves import ChecksDone
 
     with context.house() as house:
         task = look(lambda: _view(house, task_id))
+        workspace = workspace_of(house, task_id)
         gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
     if as_json:
         more = {"verification": gate.error, "findings": gate.findings, "notes": gate.notes}
-        print_json({**msgspec.to_builtins(task), **more})
+        where = {"workspace": None if workspace is None else str(workspace)}
+        print_json({**msgspec.to_builtins(task), **more, **where})
         return
     click.echo(_line(task))
     if task.body:
@@ -202,6 +206,11 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
     if task.warning:
         click.echo(f"warning      ⚠ {task.warning}")
+    if workspace is not None:
+        kept = "" if task.status in AT_WORK else ", kept as it was left"
+        click.echo(f"workspace    {workspace}{kept}")
+    if task.hint:
+        click.echo(f"hint         {plain(task.hint)}")
     for line in work:
         click.echo(line)
 

@@ -29,7 +29,7 @@ class Kind(StrEnum):
     QUESTION = "question"  # an agent's tool wants to know something, within its turn
     PENDING = "pending"  # an agent ended its turn with a question
     BLOCKED = "blocked"
-    FAILED = "failed"  # or ran out of turns or time
+    FAILED = "failed"  # or ran out of turns or time, or its agent died
     REVIEW = "review"
     MERGE = "merge"  # somebody's changes are in the way, or it could not be merged
     LIMIT = "limit"
@@ -171,7 +171,8 @@ def _task_of(sight: Sight) -> str:
 def needs_person(task: Task) -> bool:
     """A merge waits only for people: for a checkout with changes of theirs."""
     waits_to_land = task.status is Status.MERGING and bool(task.note)
-    return task.status in STALLED or task.status is Status.REVIEW or waits_to_land
+    is_offered = task.status is Status.REVIEW or task.has_crashed
+    return task.status in STALLED or is_offered or waits_to_land
 
 
 def what_helps(task: Task) -> str:

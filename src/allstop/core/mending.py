@@ -36,7 +36,8 @@ def remedies(task: Task) -> tuple[str, ...]:
     if task.lacks_merge:
         return ("approve", *_USUAL)
     is_unfit = task.status is Status.WAITING and not task.asks
-    if task.status not in {Status.FAILED, Status.BLOCKED} and not is_unfit:
+    has_ended = task.status in {Status.FAILED, Status.BLOCKED} or task.has_crashed
+    if not has_ended and not is_unfit:
         return ()
     kind = failure_of(task)
     first = _FIRST.get(kind, "retry") if kind else "retry"
@@ -45,6 +46,8 @@ def remedies(task: Task) -> tuple[str, ...]:
 
 def command(task: Task) -> str:
     """The one command that helps."""
+    if task.has_crashed:
+        return f"allstop run {task.id}"
     match failure_of(task):
         case FailureKind.AUTH:
             return _login(task.agent)
@@ -61,6 +64,12 @@ def command(task: Task) -> str:
 def hint(task: Task) -> str:
     if task.status is Status.TIMEOUT:
         return "It ran out of turns or time: raise the limit and retry, or split it."
+    if task.has_crashed:
+        return (
+            f"Its agent died; what it did is kept: `allstop diff {task.id}` shows it,"
+            f" `allstop rollback {task.id}` takes it back."
+            " On autopilot the board tries it again by itself."
+        )
     kind = failure_of(task)
     return hint_on(kind, task.agent) if kind else ""
 

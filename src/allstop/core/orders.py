@@ -136,7 +136,8 @@ def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
         case Assign():
             return _assigning(board, task)
         case Retry():
-            return _unless(task, task.held or _is_stalled(task), "retried", _instead(task))
+            can = task.held or task.has_crashed or _is_stalled(task)
+            return _unless(task, can, "retried", _instead(task))
         case Skip():
             free = task.status not in OVER and not _at_work(task)
             return _unless(task, free, "skipped", _instead(task))
@@ -183,6 +184,8 @@ def _instead(task: Task) -> str:
         )
     if _is_stalled(task):
         return f"`allstop retry {task.id}` makes it ready again"
+    if task.status is Status.PENDING:
+        return f"`allstop run {task.id}` starts it"
     if task.status is Status.SKIPPED:
         return f"`allstop rollback {task.id}` makes it pending again"
     return ""
@@ -297,7 +300,8 @@ def carried_out(  # noqa: C901 - one case for each
             )
         case Retry(text=text):
             news = _seen(command) if command.remarks else text or task.news
-            again = {"retries": task.retries + 1, "news": news, "conflicts": 0, "assigned": assign}
+            retries = task.retries + (not task.has_crashed)  # the crash has been counted
+            again = {"retries": retries, "news": news, "conflicts": 0, "assigned": assign}
             return _again(board, task, at, **again, reviews=_reviews(task, command, at))
         case Redo():
             reviews = _reviews(task, command, at)

@@ -122,10 +122,10 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     @property
     def has_crashed(self) -> bool:
-        """Whether its agent died, and nothing has happened to it since."""
+        """Whether its agent died, and nobody has said since what is to become of it."""
         last = self.attempts[-1].outcome if self.attempts else None
-        is_back = self.status is Status.PENDING and not self.held
-        return is_back and last is Outcome.CRASHED
+        is_untold = bool(self.note) and not self.assigned
+        return self.status is Status.PENDING and last is Outcome.CRASHED and is_untold
 
     @property
     def lacks_merge(self) -> bool:

@@ -34,6 +34,17 @@ test('the limit is offered only where raising it helps, and its key works everyw
   expect(named(deedsFor(task('failed')), '+')).toBe('limit')
 })
 
+test('a pending task whose agent died can be helped like one that failed', () => {
+  const names = (remedies: string[]) =>
+    deedsFor(task('pending', { remedies }))
+      .filter(({ isUnhelpful }) => !isUnhelpful)
+      .map(({ name }) => name)
+
+  expect(names(REMEDIES).slice(0, 3)).toEqual(['retry', 'edit_task', 'rollback'])
+  expect(names(REMEDIES)).toContain('clean')
+  expect(names([])[0]).toBe('assign')
+})
+
 test('what helps most is the first', () => {
   const firstOf = (remedies: string[]) =>
     deedsFor(task('failed', { remedies })).find(({ isFirst }) => isFirst)?.name

@@ -95,10 +95,14 @@ const first = (deed: Deed): Deed => ({ ...deed, isFirst: true })
 
 export function deedsFor(task: TaskView, runStatus = ''): Deed[] {
   const isHeld = ['paused', 'pausing', 'frozen', 'stopped'].includes(runStatus)
+  const pin = task.pinned ? UNPIN : PIN
   switch (task.status) {
     case 'pending':
       if (runStatus === 'stopped') return [first(RESUME)]
-      return [first(START), task.pinned ? UNPIN : PIN, EDIT, SPLIT, SKIP, REMOVE]
+      // one whose agent died stands still where nobody drives the board
+      return task.remedies.length
+        ? [...mending(task.remedies), pin]
+        : [first(START), pin, EDIT, SPLIT, SKIP, REMOVE]
     case 'active':
       return [first(TELL), isHeld ? RESUME : PAUSE, STOP]
     case 'waiting':

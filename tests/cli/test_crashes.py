@@ -1,0 +1,101 @@
+"""B8, B19: what is left of an agent that died is kept, and offered to people."""
+
+import pytest
+
+CRASHES = """
+cat >/dev/null
+echo half >half.txt
+git add -A
+git -c user.name=A -c user.email=a@x commit -qm "half of it"
+echo loose >loose.txt
+kill -9 $$
+"""
+
+
+@pytest.fixture
+def crashed(person):
+    """A task whose agent was killed in the middle of its work."""
+    person.agent(CRASHES)
+    person.said = person.allstop("run", "do it", code=1)
+    return person
+
+
+def test_b8_the_end_of_a_run_says_what_can_be_done_after_a_crash(crashed):
+    assert "1 crashed, 1 remaining" in crashed.said
+    assert "what it did is kept: allstop diff T1; again: allstop run T1" in crashed.said
+    assert "+half" in crashed.allstop("diff", "T1")
+    assert "+loose" in crashed.allstop("diff", "T1")
+
+
+def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
+    said = crashed.allstop("status")
+    (task,) = crashed.json("status")["board"]["needs_you"]
+
+    assert "? T1       pending: crashed: signal 9   → allstop run T1" in said
+    assert "`allstop diff T1` shows it, `allstop rollback T1` takes it back" in said
+    assert (task["status"], task["do"]) == ("pending", "allstop run T1")
+    assert "`allstop diff T1`" in task["hint"]
+
+
+def test_b8_show_names_the_workspace_that_is_kept(crashed):
+    tree = crashed.repository / ".allstop" / "workspaces" / "T1" / "tree"
+
+    assert f"workspace    {tree}, kept as it was left" in crashed.allstop("show", "T1")
+    assert crashed.json("show", "T1")["workspace"] == str(tree)
+    assert (tree / "half.txt").exists()
+
+
+def test_b8_a_task_without_a_workspace_names_none(person):
+    person.agent("true")
+    person.allstop("add", "later")
+
+    assert "workspace" not in person.allstop("show", "T1")
+    assert person.json("show", "T1")["workspace"] is None
+
+
+def test_b8_clean_names_what_is_kept_for_it_and_removes_it_only_when_forced(crashed):
+    assert "Kept for tasks that stand still: T1." in crashed.allstop("clean")
+    assert crashed.json("clean")["kept"] == ["T1"]
+    assert crashed.allstop("clean", "--yes") == "Nothing to clean.\n"
+    assert crashed.json("show", "T1")["workspace"]
+
+    assert "its commits are kept as refs/allstop/backup/T1/1" in crashed.allstop(
+        "clean", "--force", "T1"
+    )
+    assert crashed.json("clean")["kept"] == []
+
+
+def test_b8_b19_a_crashed_task_can_be_retried_and_is_then_what_the_board_does_next(crashed):
+    before = crashed.json("show", "T1")["retries"]
+    crashed.allstop("retry", "T1", "-m", "more slowly")
+
+    assert crashed.json("status")["board"]["needs_you"] == []
+    assert crashed.json("show", "T1")["retries"] == before, "the crash has been counted"
+    crashed.agent('cat >told.txt\necho "<promise>COMPLETE</promise>"')
+    crashed.allstop("run")
+    assert crashed.tasks() == {"T1": "done"}
+    assert "A person says: more slowly" in crashed.git("show", "main:told.txt")
+    assert crashed.git("show", "main:half.txt") == "half", "it went on from there"
+
+
+def test_b8_b20_taking_over_and_retrying_what_rests_name_a_way_out(crashed):
+    refused = crashed.refuses("take", "T1")
+
+    assert "`allstop diff T1` shows what it left, `allstop run T1` goes on with it" in refused
+    crashed.allstop("add", "another")
+    assert "`allstop run T2` starts it" in crashed.refuses("retry", "T2")
+    assert "`allstop run T2` starts it" in crashed.refuses("take", "T2")
+
+
+def test_b8_a_crash_of_an_earlier_run_is_named_at_the_end_of_the_next(crashed):
+    crashed.agent('cat >/dev/null\necho x >x.txt\necho "<promise>COMPLETE</promise>"')
+
+    assert "From earlier runs: T1 crashed" in crashed.allstop("run", "another")
+    assert "T1" in crashed.tasks()
+
+
+def test_b8_what_was_rolled_back_after_a_crash_needs_nobody(crashed):
+    crashed.allstop("rollback", "T1")
+
+    assert crashed.json("status")["board"]["needs_you"] == []
+    assert "workspace" not in crashed.allstop("show", "T1")
