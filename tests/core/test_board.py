@@ -126,6 +126,29 @@ def test_b3_twenty_where_more_than_half_of_the_operation_is_done(done, bonus):
     assert best(board).id == ("a" if done == 0 else "abcd"[done])
 
 
+@pytest.mark.parametrize(
+    ("other", "bonus"),
+    [
+        (Status.CANCELLED, 20),
+        (Status.SKIPPED, 0),
+        (Status.FAILED, 0),
+        (Status.MERGING, 0),
+    ],
+)
+def test_b3_the_children_of_an_operation_are_all_that_were_not_taken_off_the_board(other, bonus):
+    """B3: done is done, not skipped; what `rm` or `reject` cancelled is nobody's child any more."""
+    board = board_of(*(new(name, operation="o") for name in "abcd"))
+    for name in "ab":
+        board = having(board, name, status=Status.DONE)
+    assert score(board, board["d"]).nearly_done == 0, "half of it is not more than half"
+
+    board = having(board, "c", status=other)
+
+    assert score(board, board["d"]).nearly_done == bonus
+    back = having(board, "c", status=Status.PENDING)
+    assert score(back, back["d"]).nearly_done == 0
+
+
 def test_b3_the_twenty_move_an_operation_in_front_of_others_and_back_again():
     board = board_of(new("x"), *(new(name, operation="o") for name in "abc"), new("y", priority=9))
     assert best(board).id == "y"

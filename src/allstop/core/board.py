@@ -342,7 +342,7 @@ class _Desk:
 
     def _count(self, status: Status, name: str, more: int) -> None:
         self._counts[status] = self._counts.get(status, 0) + more
-        if status is Status.CANCELLED:
+        if status is Status.CANCELLED:  # it was taken off the board: no child of anything
             return
         operation = self._operation(name)
         self._operations[name] = replace(
