@@ -2,13 +2,30 @@
 
 from allstop.core import prompts
 from allstop.core.moves import CheckResult, ChecksDone
+from allstop.core.replies import Signal, read_signal
 
 
 def test_the_goal_comes_first_and_the_signals_last():
     text = prompts.again("  Fix it \n", "news\n")
 
-    assert text == f"Fix it\n\nnews\n\n{prompts.SIGNALS}\n"
-    assert prompts.first("Fix it") == f"Fix it\n\n{prompts.SIGNALS}\n"
+    signals = f"{prompts.SIGNALS}\n{prompts.PROGRESS}"
+    assert text == f"Fix it\n\nnews\n\n{signals}\n"
+    assert prompts.first("Fix it") == f"Fix it\n\n{signals}\n"
+
+
+def test_b7_every_signal_is_named_in_the_prompt():
+    told = prompts.first("Fix it")
+    lines = [line.split("  ")[0] for line in told.splitlines() if line.startswith("<promise>")]
+
+    assert {read_signal(line).signal for line in lines} == set(Signal) - {Signal.NONE}
+    assert read_signal(told).signal is Signal.NONE, "echoed, it is none"
+
+
+def test_q20_a_task_from_before_progress_was_named_is_told_what_it_was_told():
+    """Q20: a record has the digest of its prompts, so their words stay as they were."""
+    assert prompts.turn("Fix it", "", 1).text == f"Fix it\n\n{prompts.SIGNALS}\n"
+    assert prompts.turn("Fix it", "news", 1).text == f"Fix it\n\nnews\n\n{prompts.SIGNALS}\n"
+    assert prompts.turn("Fix it", "", 1).digest == "81b44520778e4ac67bdf634d1d646a00"
 
 
 def test_a_failed_check_is_told_with_its_command_code_and_the_end_of_its_output():

@@ -199,11 +199,10 @@ def test_q20_b21_a_board_from_before_attempts_were_stashed_or_remembered_decides
     flight.ends("a.1", Outcome.ABORTED)
     flight.tell(Assign(task="a"))
     spawn = flight.spawned[-1]
-    assert {"stash", "before"} < set(spawn.spec)
+    later = {"stash", "before", "words"}
+    assert later < set(spawn.spec)
 
-    then = replace(
-        spawn, spec={k: v for k, v in spawn.spec.items() if k not in {"stash", "before"}}
-    )
+    then = replace(spawn, spec={k: v for k, v in spawn.spec.items() if k not in later})
     otherwise = replace(then, spec={**then.spec, "goal": "another"})
     events = flight.events[:-2]
     for move, count in ((spawn, 0), (then, 0), (otherwise, 1)):

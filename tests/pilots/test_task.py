@@ -46,9 +46,8 @@ FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 
 def fly(**spec):
-    return Flight(
-        TaskPilot(), {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT, **spec}
-    )
+    given = {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT}
+    return Flight(TaskPilot(), {**given, "words": prompts.EDITION, **spec})
 
 
 def fly_in_a_workspace(**spec):

@@ -41,7 +41,8 @@ OPENED = WorkspaceOpen(base="c0")
 def fly(opened=OPENED, **spec):
     """A board's task, in its workspace."""
     given = {"task": "t", "goal": "Fix it", "agents": ["cli"], "target": "main", "checks": CHECKS}
-    flight = Flight(TaskPilot(), {**given, "crash_ends": True, **spec})
+    words = {"words": prompts.EDITION}
+    flight = Flight(TaskPilot(), {**given, **words, "crash_ends": True, **spec})
     flight.back(opened)
     return flight
 

@@ -16,21 +16,31 @@ End your final message with exactly one of these lines, and nothing after it:
 <promise>BLOCKED: reason</promise>     it cannot be done as it stands
 <promise>PENDING: question</promise>   you need an answer from a person first"""
 
+PROGRESS = """\
+<promise>PROGRESS: 40% text</promise>  how far you are; you will be asked to go on"""
+
+EDITION = 2
+"""Of the words that every prompt of a task ends with. The second names PROGRESS."""
+
 OUTPUT_CHARS = 4000
 
 
 @lru_cache(maxsize=512)
-def turn(goal: str, news: str) -> Prompt:
+def turn(goal: str, news: str, edition: int) -> Prompt:
     """Whoever goes on without other news is told the same again: it is not made anew each time."""
-    return prompt(again(goal, news) if news else first(goal))
+    return prompt(again(goal, news, edition) if news else first(goal, edition))
 
 
-def first(goal: str) -> str:
-    return f"{goal.strip()}\n\n{SIGNALS}\n"
+def first(goal: str, edition: int = EDITION) -> str:
+    return f"{goal.strip()}\n\n{_signals(edition)}\n"
 
 
-def again(goal: str, news: str) -> str:
-    return f"{goal.strip()}\n\n{news.strip()}\n\n{SIGNALS}\n"
+def again(goal: str, news: str, edition: int = EDITION) -> str:
+    return f"{goal.strip()}\n\n{news.strip()}\n\n{_signals(edition)}\n"
+
+
+def _signals(edition: int) -> str:
+    return SIGNALS if edition < 2 else f"{SIGNALS}\n{PROGRESS}"
 
 
 def failed_checks(failed: Sequence[CheckResult]) -> str:

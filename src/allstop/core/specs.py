@@ -71,6 +71,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
     before: Before = Before()
+    words: int = 1  # the edition of what its agent is told
 
     @property
     def gate(self) -> Gate:

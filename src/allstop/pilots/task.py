@@ -215,7 +215,7 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
     return TakeTurn(
         agent=agent,
-        prompt=prompts.turn(spec.goal, news),
+        prompt=prompts.turn(spec.goal, news, spec.words),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
         timeout_s=min(terms.turn_s, attempts.seconds_left(state)),
