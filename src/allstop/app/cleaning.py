@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from allstop.adapters.git.cleaning import Cleaning, Leftover, Removal
+from allstop.adapters.git.forsaken import Forsaken, forsaken, let_go
 from allstop.adapters.git.names import folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.processes.probe import make_launcher
@@ -45,6 +46,11 @@ async def leftovers(house: House) -> list[Leftover]:
     return [each for each in found if not _is_needed(tasks.get(each.name))]
 
 
+async def of_checkouts(house: House) -> list[Forsaken]:
+    """What linked checkouts of this repository have left that were removed."""
+    return await forsaken(Repository(house.repository))
+
+
 async def kept(house: House) -> list[str]:
     """The tasks that a person may want to help, and whose workspaces are there for that."""
     tasks = (await board.read(house)).state.board.tasks()
@@ -64,6 +70,7 @@ def _is_needed(task: object) -> bool:
 
 async def remove(house: House, names: list[str], *, force: bool) -> list[Removal]:
     tasks = (await board.read(house)).state.board
+    repository = Repository(house.repository)
     for name in names:
         task = tasks.get(name)
         if task is not None and (task.open or task.status is Status.MERGING):
@@ -71,7 +78,12 @@ async def remove(house: House, names: list[str], *, force: bool) -> list[Removal
                 f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
             )
     async with _cleaning(house) as cleaning:
-        return [await cleaning.remove(name, LABEL, force=force) for name in names]
+        return [
+            await let_go(repository, name, force=force)
+            if name.startswith("@")
+            else await cleaning.remove(name, LABEL, force=force)
+            for name in names
+        ]
 
 
 async def to_roll_back(house: House, task_id: str) -> Task:

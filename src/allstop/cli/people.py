@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from allstop.adapters.git.cleaning import Leftover
+    from allstop.adapters.git.forsaken import Forsaken
     from allstop.app.house import House
     from allstop.core.commands import Approve, Command, RollBack, TaskCommand
     from allstop.core.errors import AllstopError
@@ -303,7 +304,8 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
     """Show which workspaces can go; with --yes, remove them. Unmerged work stays.
 
     With IDs, only these; --force removes them although they hold unmerged work, and keeps their
-    commits under refs/allstop/backup.
+    commits under refs/allstop/backup. What a linked checkout (`git worktree`) has left that is gone
+    is shown as @ and the name git had for it, which is its ID here.
     """
     from allstop.core.errors import AllstopError
 
@@ -315,16 +317,23 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
         )
 
 
-def _show_leftovers(found: list[Leftover], kept: list[str], *, as_json: bool) -> None:
+def _show_leftovers(
+    found: list[Leftover], gone: list[Forsaken], kept: list[str], *, as_json: bool
+) -> None:
     if as_json:
-        print_json({"workspaces": found, "kept": kept})
+        print_json({"workspaces": found, "checkouts": gone, "kept": kept})
         return
     for each in found:
         can = "can go" if each.is_safe else f"stays: {each.why_not}"
         click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
-    if not found:
+    for left in gone:
+        whose = one_line(", ".join(left.workspaces), 40)
+        what = f"{counted(left.refs, 'ref')} of {whose}, left by a checkout that is gone"
+        can = "can go" if left.is_safe else f"stays: {left.why_not}"
+        click.echo(f"{left.name:<10} {what}  {can}")
+    if not found and not gone:
         click.echo("Nothing to clean.")
-    elif any(each.is_safe for each in found):
+    elif any(each.is_safe for each in found) or any(left.is_safe for left in gone):
         click.echo("Remove what can go: allstop clean --yes")
     if kept:
         click.echo(
@@ -336,15 +345,21 @@ def _show_leftovers(found: list[Leftover], kept: list[str], *, as_json: bool) ->
 async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_json: bool) -> int:
     from allstop.app import cleaning
     from allstop.app.board import find
+    from allstop.core.errors import AllstopError
 
     found = [each for each in await cleaning.leftovers(house) if not names or each.name in names]
-    for name in set(names) - {each.name for each in found}:
+    gone = [each for each in await cleaning.of_checkouts(house) if not names or each.name in names]
+    both: list[Leftover | Forsaken] = [*found, *gone]
+    for name in set(names) - {each.name for each in both}:
+        if name.startswith("@"):
+            hint = "`allstop clean` shows what there is"
+            raise AllstopError(f"no checkout {name[1:]!r} that is gone has left anything", hint)
         await find(house, name)  # a workspace may be left of what is no task, but not the reverse
     if not yes:
         stalled = [name for name in await cleaning.kept(house) if not names or name in names]
-        _show_leftovers(found, stalled, as_json=as_json)
+        _show_leftovers(found, gone, stalled, as_json=as_json)
         return 0
-    chosen = names if force else [each.name for each in found if each.is_safe or names]
+    chosen = names if force else [each.name for each in both if each.is_safe or names]
     done = await cleaning.remove(house, chosen, force=force)
     if as_json:
         print_json({"removed": done})
@@ -353,7 +368,8 @@ async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_j
         if removal.removed:
             kept = f"; its commits are kept as {removal.backup}" if removal.backup else ""
             lost = f"; {removal.reason}" if removal.reason else ""
-            click.echo(f"{removal.name}: removed, {removal.freed_bytes / 1e6:.1f} MB{kept}{lost}")
+            freed = f", {removal.freed_bytes / 1e6:.1f} MB" if removal.name[0] != "@" else ""
+            click.echo(f"{removal.name}: removed{freed}{kept}{lost}")
         else:
             click.echo(f"{removal.name}: stays: {removal.reason}")
     if not done:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allstop.adapters.git.names import KEPT_REFS, name_of
+from allstop.adapters.git.names import KEPT_REFS, name_of, parts_of
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.git.salvage import heads_of, next_backup
 
@@ -22,7 +22,7 @@ async def disown(repository: Repository, refs: dict[str, str]) -> list[str]:
     works: dict[str, list[str]] = {}
     for ref, commit in refs.items():
         if await _is_loose(repository, commit):
-            works.setdefault(repository.own.folder_of(ref) or "", []).append(commit)
+            works.setdefault(parts_of(ref)[0], []).append(commit)
     backups: list[str] = []
     for folder, commits in works.items():
         for commit in await heads_of(repository, commits):

@@ -66,8 +66,8 @@ class OwnRefs(NamedTuple):
 
     def folder_of(self, ref: str) -> str | None:
         """The workspace's folder; None where it is of another checkout."""
-        folder, at, mark = ref.split("/", 3)[3].partition("@")
-        return folder if at + mark == self.mark else None
+        folder, mark = parts_of(ref)
+        return folder if mark == self.mark.removeprefix("@") else None
 
     def _ref(self, kind: str, workspace: str) -> str:
         return f"refs/allstop/{kind}/{folder_name(workspace)}{self.mark}"
@@ -75,6 +75,12 @@ class OwnRefs(NamedTuple):
 
 KEPT_REFS = tuple(f"refs/allstop/{kind}/" for kind in ("base", "tip", "merge", "given"))
 """What there is for a workspace, in every checkout."""
+
+
+def parts_of(ref: str) -> tuple[str, str]:
+    """The workspace's folder and the mark of its checkout, of a ref that keeps its commits."""
+    folder, _, mark = ref.split("/")[3].partition("@")
+    return folder, mark
 
 
 class GitFolders(NamedTuple):
