@@ -32,7 +32,7 @@ def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
     (task,) = crashed.json("status")["board"]["needs_you"]
 
     assert "? T1       pending: crashed: signal 9   → allstop run T1" in said
-    assert "`allstop diff T1` shows it, `allstop rollback T1` takes it back" in said
+    assert "`allstop diff T1` shows it, `allstop take T1` lends it to you" in said
     assert (task["status"], task["do"]) == ("pending", "allstop run T1")
     assert "`allstop diff T1`" in task["hint"]
 
@@ -78,10 +78,42 @@ def test_b8_b19_a_crashed_task_can_be_retried_and_is_then_what_the_board_does_ne
     assert crashed.git("show", "main:half.txt") == "half", "it went on from there"
 
 
-def test_b8_b20_taking_over_and_retrying_what_rests_name_a_way_out(crashed):
-    refused = crashed.refuses("take", "T1")
+def test_b8_b20_a_person_takes_what_is_left_over_and_gives_it_back(crashed):
+    """B8: the workspace is offered for recovery, also where its agent dies each time."""
+    clone = crashed.repository.with_name(f"{crashed.repository.name}-T1")
 
-    assert "`allstop diff T1` shows what it left, `allstop run T1` goes on with it" in refused
+    assert f"T1 is yours: {clone}" in crashed.allstop("take", "T1")
+    assert (clone / "half.txt").read_text() == "half\n"
+    assert (clone / "loose.txt").read_text() == "loose\n"
+    assert crashed.json("status")["board"]["needs_you"] == [], "the person has it"
+    assert "T1 is held" in crashed.allstop("run", code=3), "nobody starts it meanwhile"
+    crashed.agent('cat >told.txt\ncat half.txt by-hand.txt\necho "<promise>COMPLETE</promise>"')
+    crashed.commit()
+    (clone / "by-hand.txt").write_text("the other half\n")
+    crashed.git("-C", str(clone), "add", "-A")
+    crashed.git("-C", str(clone), "commit", "-qm", "By hand")
+    assert "`allstop run T1` does" in crashed.allstop("give", "T1")
+    crashed.allstop("run", "T1")
+
+    assert crashed.tasks() == {"T1": "done"}
+    assert crashed.git("show", "main:by-hand.txt") == "the other half"
+    assert "By hand" in crashed.git("log", "--format=%s", "main")
+    assert "A person has worked on this by hand meanwhile" in crashed.git("show", "main:told.txt")
+
+
+def test_b19_b20_a_task_that_failed_can_be_taken_over_too(person):
+    person.agent("cat >/dev/null; echo half >half.txt; exit 1")
+    person.allstop("run", "do it", code=1)
+    person.allstop("take", "T1")
+    assert person.tasks() == {"T1": "failed"}
+    assert "is no clone" in person.refuses("give", "T1", "--at", str(person.home / "nothing"))
+
+    person.allstop("give", "T1")
+
+    assert person.tasks() == {"T1": "pending"}
+
+
+def test_b8_b20_taking_over_and_retrying_what_was_never_begun_name_a_way_out(crashed):
     crashed.allstop("add", "another")
     assert "`allstop run T2` starts it" in crashed.refuses("retry", "T2")
     assert "`allstop run T2` starts it" in crashed.refuses("take", "T2")

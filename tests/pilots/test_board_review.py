@@ -10,11 +10,14 @@ from allstop.core.commands import (
     Approve,
     Assign,
     Equip,
+    Give,
     Redo,
     Reject,
     Retry,
     RollBack,
+    SetMode,
     Skip,
+    Take,
 )
 from allstop.core.inbox import what_helps
 from allstop.core.moves import (
@@ -29,7 +32,8 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.specs import BoardSpec, MergeSpec, ReviewMode
+from allstop.core.orders import refusal
+from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode
 from allstop.core.tasks import NewTask, Status
 from allstop.pilots.task import TaskPilot
 from flight import BoardFlight, Flight
@@ -447,3 +451,44 @@ def test_b19_skip_lets_those_go_on_that_waited():
     board.ends("a.1", Outcome.FAILED)
 
     assert board.tell(Skip(task="a")) == ["b.1"]
+
+
+def test_b20_a_task_that_rests_is_taken_over_and_its_next_attempt_is_told_what_was_given():
+    """B8, B20: a crash leaves it pending; nobody starts it while a person has it."""
+    board = BoardFlight(slots=1, errors=9)
+    board.add("a", "b")
+    board.tell(SetMode(mode=Mode.SEMI))
+    board.ends("a.1", Outcome.CRASHED, "signal 9")
+    board.tell(Take(task="a"))
+    assert (board.task("a").held, board.task("a").has_crashed) == (True, False)
+
+    assert board.tell(SetMode(mode=Mode.AUTOPILOT)) == ["b.1"], "not the one that was taken"
+    assert board.ends("b.1", Outcome.BLOCKED) == []
+    assert board.tell(Give(task="a", commit="c9")) == ["a.2"]
+    assert (board.spec_of("a.2")["given"], board.task("a").retries) == ("c9", 1)
+    board.ends("a.2", Outcome.CRASHED, "signal 9", turns=0)
+    assert board.spec_of("a.3")["given"] == "c9", "no turn has come to see it"
+    board.ends("a.3", Outcome.CRASHED, "signal 9", turns=1)
+    assert "given" not in board.spec_of("a.4"), "it is part of the work now"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.BLOCKED])
+def test_b19_b20_what_ended_badly_can_be_taken_over_and_stays_what_it_is(outcome):
+    board = BoardFlight()
+    board.add("a")
+    board.ends("a.1", outcome)
+    before = board.task("a")
+
+    board.tell(Take(task="a"))
+
+    assert board.task("a") == before
+    assert board.tell(Give(task="a", commit="c9")) == ["a.2"]
+
+
+def test_b20_what_is_at_work_or_was_never_begun_is_not_taken_from_the_board():
+    board = BoardFlight(slots=1)
+    board.add("a", "b")
+
+    for task in ("a", "b"):
+        assert refusal(board.board, Take(task=task)) is not None
+        assert refusal(board.board, Give(task=task, commit="c9")) is not None

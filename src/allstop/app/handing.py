@@ -12,12 +12,12 @@ from allstop.app.following import follow
 from allstop.app.looking import record_of
 from allstop.app.speaking import speak
 from allstop.core import run as runs
-from allstop.core.commands import Give, Pause, Resume
+from allstop.core.commands import Give, Pause, Resume, Take
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.inbox import needs_person, what_helps
-from allstop.core.tasks import Status, Task
+from allstop.core.tasks import STALLED, Status, Task
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -55,9 +55,12 @@ async def take(house: House, task_id: str, at: Path) -> Handed:
         AllstopError: it can't be had.
     """
     handing.must_be_free(at)
-    run = await pause(house, task_id)
+    if _rests(await board.find(house, task_id)):
+        await board.tell(house, lambda _: [Take(task=task_id)])
+    else:
+        await pause(house, task_id)
     commit = await handing.lend(Repository(house.repository), task_id, at)
-    return Handed(str(at), commit, root_of(run) in house.journal.holders())
+    return Handed(str(at), commit, BOARD in house.journal.holders())
 
 
 async def give(house: House, task_id: str, at: Path) -> Handed:
@@ -66,6 +69,10 @@ async def give(house: House, task_id: str, at: Path) -> Handed:
     Raises:
         AllstopError: it was not taken over, or there is nothing to give.
     """
+    if _rests(await board.find(house, task_id)):
+        commit = await handing.take_back(Repository(house.repository), task_id, at)
+        await board.tell(house, lambda _: [Give(task=task_id, commit=commit)])
+        return Handed(str(at), commit, BOARD in house.journal.holders())
     run = await _run_of(house, task_id)
     recorded = await record_of(house, run)
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
@@ -74,6 +81,12 @@ async def give(house: House, task_id: str, at: Path) -> Handed:
     await speak(house, run, Give(commit=commit))
     spoken = await speak(house, run, Resume())
     return Handed(str(at), commit, spoken.driven)
+
+
+def _rests(task: Task) -> bool:
+    """Whether it was begun, and nobody works on it until a person or the board says so."""
+    is_waiting = task.status in STALLED or task.held or task.has_crashed
+    return is_waiting and bool(task.attempts) and not task.open
 
 
 async def _run_of(house: House, task_id: str) -> RunId:
@@ -85,10 +98,6 @@ async def _run_of(house: House, task_id: str) -> RunId:
 
 
 def _instead(task: Task) -> str:
-    if task.has_crashed:
-        return (
-            f"`allstop diff {task.id}` shows what it left, `allstop run {task.id}` goes on with it"
-        )
     if task.status is Status.PENDING:
         return f"`allstop run {task.id}` starts it"
     return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""

@@ -23,7 +23,10 @@ _at = click.option(
 @json_option
 @click.pass_obj
 def take(context: Context, task_id: str, at: Path | None, as_json: bool) -> None:
-    """Take a task over by hand: its agent pauses after its turn, you get a clone of the work."""
+    """Take a task over by hand: its agent pauses after its turn, you get a clone of the work.
+
+    One whose agent crashed or failed is not started before you give it back or retry it.
+    """
     from allstop.app import handing
 
     with context.house() as house:

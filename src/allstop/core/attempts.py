@@ -92,6 +92,7 @@ def ended(task: Task, closed: ChildClosed) -> Task:
         task,
         open="",
         attempts=(*task.attempts[:-1], attempt),
+        given="" if closed.tally.turns else task.given,
         note=closed.note,
         changed_at=closed.at,
     )

@@ -154,10 +154,17 @@ class Answer(_Command, frozen=True, tag="answer"):
     text: str
 
 
+class Take(_Command, frozen=True, tag="take"):
+    """A person works on a board's task by hand at which nobody is at work: it is not started."""
+
+    task: str
+
+
 class Give(_Command, frozen=True, tag="give"):
     """A person has worked on a task by hand; its agent goes on from this commit."""
 
     commit: str
+    task: str = ""  # said to a board, of one at which nobody is at work
 
 
 class Permit(_Command, frozen=True, tag="permit"):
@@ -183,6 +190,8 @@ TaskCommand: TypeAlias = (
     | Pin
     | Order
     | Assign
+    | Take
+    | Give
     | Retry
     | Skip
     | Approve

@@ -67,7 +67,7 @@ def hint(task: Task) -> str:
     if task.has_crashed:
         return (
             f"Its agent died; what it did is kept: `allstop diff {task.id}` shows it,"
-            f" `allstop rollback {task.id}` takes it back."
+            f" `allstop take {task.id}` lends it to you, `allstop rollback {task.id}` takes it back."
             " On autopilot the board tries it again by itself."
         )
     kind = failure_of(task)

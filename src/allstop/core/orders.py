@@ -18,6 +18,7 @@ from allstop.core.commands import (
     Approve,
     Assign,
     EditTask,
+    Give,
     Order,
     Pin,
     Redo,
@@ -26,6 +27,7 @@ from allstop.core.commands import (
     Retry,
     RollBack,
     Skip,
+    Take,
     TaskCommand,
 )
 from allstop.core.ids import BOARD, HELM
@@ -129,7 +131,9 @@ def _unknown_needs(task: str, missing: Sequence[str]) -> Refusal:
     )
 
 
-def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
+def _of_one(  # noqa: C901 - one case for each
+    board: Board, task: Task, command: TaskCommand
+) -> Refusal | None:
     match command:
         case EditTask():
             return _editing(board, task, command)
@@ -138,6 +142,11 @@ def _of_one(board: Board, task: Task, command: TaskCommand) -> Refusal | None:
         case Retry():
             can = task.held or task.has_crashed or _is_stalled(task)
             return _unless(task, can, "retried", _instead(task))
+        case Take():
+            can = bool(task.attempts) and (task.has_crashed or task.held or _is_stalled(task))
+            return _unless(task, can, "taken over", _instead(task))
+        case Give():
+            return _unless(task, task.held or _is_stalled(task), "given back", _instead(task))
         case Skip():
             free = task.status not in OVER and not _at_work(task)
             return _unless(task, free, "skipped", _instead(task))
@@ -298,6 +307,11 @@ def carried_out(  # noqa: C901 - one case for each
             return boards.update(
                 board, task, assigned=True, held=False, agent=agent or task.agent, changed_at=at
             )
+        case Take():
+            is_ready = task.status is Status.PENDING
+            return boards.update(board, task, held=True, changed_at=at) if is_ready else board
+        case Give(commit=commit):
+            return _again(board, task, at, given=commit, conflicts=0, assigned=assign)
         case Retry(text=text):
             news = _seen(command) if command.remarks else text or task.news
             retries = task.retries + (not task.has_crashed)  # the crash has been counted
@@ -344,7 +358,7 @@ def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:
 
 def rolled_back(board: Board, task: Task, at: datetime) -> Board:
     """Pending, but only a person starts it again."""
-    begins_anew = {"news": "", "onto": "", "merged": "", "target": ""}
+    begins_anew = {"news": "", "given": "", "onto": "", "merged": "", "target": ""}
     return _again(board, task, at, assigned=False, held=True, **begins_anew)
 
 

@@ -68,6 +68,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     limit_s: float | None = None  # for how long one that is, and says not, is tried; None: for ever
     onto: str = ""  # a commit of the target that the work did not fit
     news: str = ""  # what the first prompt adds to the goal
+    given: str = ""  # a commit of a person's, to bring in
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
     before: Before = Before()

@@ -104,8 +104,9 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     conflicts: int = 0  # how often its work did not fit, in a row
     pin: int = 0  # the higher, the nearer to the front; 0 is not pinned
     assigned: bool = False  # a person wants it done, whatever the mode
-    held: bool = False  # a person ended it: only a person starts it again
+    held: bool = False  # a person ended it or took it over: only a person starts it again
     news: str = ""  # what the next attempt's first prompt says besides the goal
+    given: str = ""  # a commit of a person's that the next attempt goes on from
     target: str = ""  # the branch that its work began from
     onto: str = ""  # a commit of the target that its work must be fitted to
     verified: str = ""  # the tree that passed the gate
@@ -124,7 +125,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     def has_crashed(self) -> bool:
         """Whether its agent died, and nobody has said since what is to become of it."""
         last = self.attempts[-1].outcome if self.attempts else None
-        is_untold = bool(self.note) and not self.assigned
+        is_untold = bool(self.note) and not self.assigned and not self.held
         return self.status is Status.PENDING and last is Outcome.CRASHED and is_untold
 
     @property

@@ -13,7 +13,7 @@ from allstop.core import attempts, orders, picking, prompts
 from allstop.core import board as boards
 from allstop.core.allotting import limits_of_attempt
 from allstop.core.board import Board
-from allstop.core.commands import AddTasks, Equip, Resume, Retry, SetMode, TaskCommand
+from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
 from allstop.core.events import (
     ChildClosed,
     ChildRested,
@@ -208,6 +208,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         limit_s=spec.limit_s,
         onto=task.onto,
         news=task.news,
+        given=task.given,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
         before=attempts.before(task),
@@ -390,7 +391,7 @@ def _told(state: BoardState, event: Commanded) -> BoardState:
             return replace(state, errors=0, resting=limited)
         case command if isinstance(command, TaskCommand):
             merge, assign = state.spec.merge, state.spec.retries_first
-            again = {command.task} if isinstance(command, Retry) and not assign else ()
+            again = {command.task} if isinstance(command, Retry | Give) and not assign else ()
             board = orders.carried_out(state.board, command, event.at, merge=merge, assign=assign)
             return replace(state, board=board, retried=state.retried.union(again))
         case _:

@@ -74,7 +74,8 @@ class TaskPilot:
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)
         roster = Roster(agents=task.agents)
-        return TaskState(spec=task, roster=roster, news=task.news, stash=task.stash)
+        news = _told_of_gift(task.news) if task.given else task.news
+        return TaskState(spec=task, roster=roster, news=news, stash=task.stash, given=task.given)
 
     def evolve(  # noqa: C901 - one case for each kind of event
         self, state: TaskState, event: Event
@@ -188,8 +189,12 @@ def _given_up(state: TaskState, outcome: Outcome, note: str) -> Finish:
 
 def _given(state: TaskState, commit: str) -> TaskState:
     """A person's work is work: what was said before it no longer counts."""
-    news = "\n\n".join(filter(None, [state.news, prompts.GIVEN]))
+    news = _told_of_gift(state.news)
     return replace(state, base="", given=commit, said=NOTHING_SAID, checked=False, news=news)
+
+
+def _told_of_gift(news: str) -> str:
+    return "\n\n".join(filter(None, [news, prompts.GIVEN]))
 
 
 def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
