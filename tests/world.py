@@ -29,7 +29,7 @@ from allstop.core.moves import (
 from allstop.engines.local import LocalEngine
 from allstop.loop.hands import Hands
 from allstop.pilots import PILOTS
-from allstop.ports import Abilities, Box, Candidate, Isolation, Live, Outgrown
+from allstop.ports import Abilities, Box, Candidate, Isolation, Live, Outgrown, Subject
 from allstop.testing.clock import LoopClock
 
 DONE = "<promise>COMPLETE</promise>"
@@ -170,12 +170,15 @@ class PaperWorkspaces:
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
         return Change(head=f"c{number}", commits=number, files=1)
 
+    async def subject(self, workspace, label, *, commit=""):
+        made = commit or f"{workspace}-{self.commits.get(workspace, 0)}"
+        return Subject("base", made, f"tree of {made}")
+
     async def candidate(self, workspace, label, *, commit="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
-        made = commit or f"{workspace}-{self.commits.get(workspace, 0)}"
-        return Candidate(box, "base", made, f"tree of {made}")
+        return Candidate(box, *await self.subject(workspace, label, commit=commit))
 
-    async def changes(self, candidate):
+    async def changes(self, work):
         return ()
 
     async def integrate(self, workspace, target, message, label):

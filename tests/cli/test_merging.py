@@ -181,6 +181,26 @@ def test_b17_a_conflict_that_stays_goes_to_the_person(person):
     assert person.tasks()["T2"] != "done"
 
 
+def test_b15_b16_b17_conflict_markers_are_not_merged_although_nothing_is_configured(person):
+    """B16: the gate looks at the change, whatever is configured; B15: and says that it ran nothing."""
+    person.agent(
+        CONFLICT.format(resolve="git commit -qam 'all of it'"),
+        settings=MERGE_AT_ONCE
+        + "[verification]\nprotected = []\n"
+        + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n",
+    )
+    person.commit()
+
+    said = person.try_allstop("run", "go north", "go south").stdout
+
+    assert "conflict resolved" not in said
+    assert person.merged() == ["T1"]
+    assert (person.repository / "a.txt").read_text() == "hello\nnorth\n"
+    log = person.allstop("log", "T2")
+    assert "✗ conflict markers a.txt" in log
+    assert "VERIFICATION_EMPTY: No verification configured." in person.allstop("log", "T1")
+
+
 @pytest.mark.parametrize(("verified", "helps"), [("", "retry"), ("a tree", "approve")])
 def test_b17_the_end_of_a_run_names_what_helps_work_that_could_not_be_merged(verified, helps):
     """B17: to run the board again would leave it where it is."""

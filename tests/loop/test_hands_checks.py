@@ -57,7 +57,11 @@ class Bench(World):
         super().__init__()
         self.checks = TimedChecks()
         self.hands = Hands(
-            {}, checks=self.checks, workspaces=self.workspaces, launcher=self.launcher
+            {},
+            checks=self.checks,
+            workspaces=self.workspaces,
+            launcher=self.launcher,
+            unverified=lambda: "VERIFICATION_EMPTY",
         )
         self.gallery = Gallery()
         self.candidates = []
@@ -451,6 +455,21 @@ async def test_b16_where_it_fails_the_gate_no_check_is_run():
 
     assert not done.passed
     assert bench.checks.ran == []
+
+
+async def test_b15_b16_without_commands_it_is_looked_at_and_no_clone_is_made():
+    """B15, B16: what an agent left of our own merge fails the gate all the same."""
+    bench = Bench()
+    ours = ("<<<<<<< HEAD", "a", "=======", "b", f">>>>>>> {'a' * 40}")
+    bench.changes = (FileChange("a.txt", "M", ours),)
+
+    done = await bench.gate()
+
+    assert (done.passed, done.error) == (False, VERIFICATION_FAILED)
+    assert [finding.kind for finding in done.findings] == ["conflict_markers"]
+    assert done.tree == "tree of w-0"
+    assert bench.texts("warning") == ["VERIFICATION_EMPTY"]
+    assert bench.candidates == []
 
 
 async def test_b16_where_it_is_restored_the_candidate_has_the_bases_version():

@@ -393,6 +393,20 @@ def test_f9_one_merge_at_the_end_through_the_gate():
     assert auto.move() == Finish(outcome=Outcome.DONE, note="merged")
 
 
+def test_b16_work_is_looked_at_although_nothing_is_configured():
+    auto = Auto(name="a", target="main")
+    auto.turn(DONE)
+
+    assert auto.begin() == RunChecks(checks=(), workspace="a")
+
+
+def test_q20_a_run_of_the_second_edition_has_no_gate_where_nothing_is_configured():
+    auto = Auto(name="a", target="main", edition=2)
+    auto.turn(DONE)
+
+    assert isinstance(auto.begin(), Spawn)
+
+
 def refused():
     failed = CheckResult(name="Tests", run="pytest", passed=False, code=1, output="E assert")
     return ChecksDone(results=(failed,))

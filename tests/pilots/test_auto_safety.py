@@ -11,6 +11,7 @@ from allstop.core.events import Asked, ChildClosed
 from allstop.core.helm import Helm
 from allstop.core.moves import (
     Change,
+    ChecksDone,
     FailureKind,
     Outcome,
     RunChecks,
@@ -201,6 +202,8 @@ def test_f7_a_merge_that_is_refused_leaves_a_receipt():
     """F7: nobody decided that it waits; the receipt says what won over the decision."""
     auto = working()
     auto.turn(DONE)
+    auto.begin()
+    auto.ended(ChecksDone())
     assert isinstance(auto.begin(), Spawn)
     closed = {"ref": "merge1", "run": "r/merge1", "outcome": Outcome.CONFLICT, "tally": Tally()}
     auto.fold(ChildClosed(at=auto.now, note="same.txt", **closed))

@@ -22,7 +22,7 @@ from allstop.core.commands import (
 )
 from allstop.core.events import ChildClosed
 from allstop.core.moves import Outcome, Spawn, Wait
-from allstop.core.specs import BoardSpec, Mode, TaskSpec, Terms
+from allstop.core.specs import EDITION, BoardSpec, Mode, TaskSpec, Terms
 from allstop.core.tasks import Attempt, NewTask, Status
 from flight import BoardFlight
 from histories import NOW
@@ -189,6 +189,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
         words=prompts.EDITION,  # B7: with PROGRESS
+        edition=EDITION,
     )
     assert (own.agents, own.goal) == (("ben", "anna"), "own\n\nmore")
     assert (own.iterations, own.attempt_s) == (3, 120.0)

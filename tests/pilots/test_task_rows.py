@@ -25,6 +25,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompting import prompt
+from allstop.core.specs import EDITION
 from allstop.pilots.task import TaskPilot
 from flight import Flight
 
@@ -469,6 +470,29 @@ def test_b16_protected_paths_are_looked_at_without_any_check():
     move = flight.back(said(COMPLETE))
 
     assert (move.checks, move.protected, move.protection) == ((), ("tests/**",), "restore")
+
+
+def test_b15_b16_work_is_looked_at_although_nothing_is_configured():
+    """B15, B16: the agent's word never passes the gate, with or without commands."""
+    flight = fly(checks=[], edition=EDITION)
+    move = flight.back(said(COMPLETE))
+
+    assert move == RunChecks(checks=(), workspace="t")
+    assert flight.back(ChecksDone(tree="tree 1")) == verified()
+
+
+def test_q20_an_attempt_of_the_first_edition_has_no_gate_where_nothing_is_configured():
+    end = fly(checks=[]).back(said(COMPLETE))
+
+    assert end == Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
+
+
+def test_b15_talk_without_a_branch_has_nothing_to_be_looked_at():
+    flight = Flight(
+        TaskPilot(), {"task": "t", "goal": "Fix it", "agents": ["cli"], "edition": EDITION}
+    )
+
+    assert flight.back(TurnDone(text=COMPLETE)) == Finish(outcome=Outcome.DONE)
 
 
 def test_k19_the_gate_is_the_targets_at_the_time_the_workspace_is_opened():

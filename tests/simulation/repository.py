@@ -14,7 +14,7 @@ from allstop.core.moves import (
     Landed,
     WorkspaceOpen,
 )
-from allstop.ports import Box, Candidate
+from allstop.ports import Box, Candidate, Subject
 from simulation.auditor import GRACE_S, rule
 
 BASE = "base"
@@ -72,14 +72,17 @@ class Repository:
         number = self._commits[workspace]
         return Change(head=f"c{number}", commits=number, files=number - self._begins[workspace])
 
-    async def candidate(self, workspace, label, *, commit="", restore=()):
-        box = Box(home="/clean", workspace=f"/clean/{workspace}")
+    async def subject(self, workspace, label, *, commit=""):
         number = self._commits[workspace]
         made = commit or f"{workspace}.{number}"
         tree = self._tree(made) if commit else self._tree_of({workspace: number})
-        return Candidate(box, BASE, made, tree)
+        return Subject(BASE, made, tree)
 
-    async def changes(self, candidate):
+    async def candidate(self, workspace, label, *, commit="", restore=()):
+        box = Box(home="/clean", workspace=f"/clean/{workspace}")
+        return Candidate(box, *await self.subject(workspace, label, commit=commit))
+
+    async def changes(self, work):
         return ()
 
     async def deliver(self, workspace, branch, label):

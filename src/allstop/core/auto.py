@@ -36,7 +36,7 @@ class ReviewWhen(StrEnum):
     BOTH = "both"
 
 
-EDITION = 2
+EDITION = 3
 """Of the rules, and of what a model is told. What was begun by older ones is gone on with, and
 replayed, by those."""
 

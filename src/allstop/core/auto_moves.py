@@ -60,7 +60,8 @@ def finishing(state: AutoState) -> Move:
         return Finish(outcome=Outcome.FAILED, note=note)
     if not spec.name or state.change is None or not state.change.files:
         return Finish(outcome=Outcome.DONE, note=state.note)
-    if (gate.checks or gate.protected) and not state.checked:
+    has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
+    if has_gate and not state.checked:
         return RunChecks.by(gate, spec.name)
     if not spec.merge:
         return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")

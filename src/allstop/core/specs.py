@@ -13,6 +13,10 @@ from allstop.core.gates import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, Endurance
 
+EDITION = 2
+"""Of the rules by which tasks are worked on. What was begun by older ones is gone on with, and
+replayed, by those: the first had no gate where neither a command nor a path was configured."""
+
 
 class Mode(StrEnum):
     AUTOPILOT = "autopilot"  # the loop picks
@@ -73,6 +77,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
     before: Before = Before()
     words: int = 1  # the edition of what its agent is told
+    edition: int = 1  # of the rules
 
     @property
     def gate(self) -> Gate:

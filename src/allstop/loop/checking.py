@@ -18,6 +18,7 @@ from allstop.core.moves import (
     ChecksDone,
     Failed,
     FailureKind,
+    Finding,
     Item,
     RunChecks,
     gate_error,
@@ -26,7 +27,7 @@ from allstop.core.plain import last_line
 from allstop.loop.heard import Heard
 from allstop.loop.patience import Patience
 from allstop.loop.space import Space
-from allstop.ports import Candidate, Checks, Launcher, Live, Unready, Workspaces
+from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
 
 REMEMBERED = 1000
 """How many commands' results on a base are known at most."""
@@ -58,17 +59,14 @@ class Checking:
         self._failed_on: dict[tuple[str, str], bool] = {}  # a base and a command: did it fail
 
     async def run(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
+        if not move.checks:
+            return await self._look(run, move, watch)
         candidate = await self._cloned(run, move, watch)
         if isinstance(candidate, Failed):
             return candidate
         if isinstance(candidate, Unready):
             return await _unready(candidate, watch)
-        changes = await self._workspaces.changes(candidate)
-        found = findings(changes, move.protected, move.protection)
-        for finding in found:
-            await watch.saw(Item(kind="finding", text=told(finding)))
-        if not move.checks and (warning := self._unverified()):
-            await watch.saw(Item(kind="warning", text=warning))
+        found = await self._findings(move, candidate, watch)
         results: tuple[CheckResult, ...] = ()
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch)
@@ -76,6 +74,25 @@ class Checking:
         return _coded(
             ChecksDone(results=results, findings=found, tree=candidate.tree, notes=candidate.notes)
         )
+
+    async def _look(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
+        """Where no command is configured, what was changed is looked at; that needs no clone."""
+        work = await self._workspaces.subject(move.workspace, run, commit=move.commit)
+        if isinstance(work, Failed):
+            return work
+        found = await self._findings(move, work, watch)
+        if warning := self._unverified():
+            await watch.saw(Item(kind="warning", text=warning))
+        return _coded(ChecksDone(findings=found, tree=work.tree))
+
+    async def _findings(
+        self, move: RunChecks, work: Subject | Candidate, watch: Heard
+    ) -> tuple[Finding, ...]:
+        changes = await self._workspaces.changes(work)
+        found = findings(changes, move.protected, move.protection)
+        for finding in found:
+            await watch.saw(Item(kind="finding", text=told(finding)))
+        return found
 
     async def _cloned(
         self, run: RunId, move: RunChecks, watch: Heard

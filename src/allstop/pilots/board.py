@@ -27,7 +27,7 @@ from allstop.core.ids import BOARD, AgentName, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
 from allstop.core.plain import counted, one_line
 from allstop.core.run import Brief
-from allstop.core.specs import BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
+from allstop.core.specs import EDITION, BoardSpec, MergeSpec, Mode, ReviewMode, TaskSpec, Terms
 from allstop.core.tasks import Attempt, Status, Task, branch_of
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
@@ -213,6 +213,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         crash_ends=True,
         before=attempts.before(task),
         words=prompts.EDITION,
+        edition=EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"
     limits = limits_of_attempt(spec, task, len(task.attempts))

@@ -43,5 +43,6 @@ from allstop.ports.work import Clock as Clock
 from allstop.ports.work import FileChange as FileChange
 from allstop.ports.work import Gates as Gates
 from allstop.ports.work import Progress as Progress
+from allstop.ports.work import Subject as Subject
 from allstop.ports.work import Unready as Unready
 from allstop.ports.work import Workspaces as Workspaces

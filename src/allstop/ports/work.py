@@ -27,6 +27,14 @@ class FileChange(NamedTuple):
     added: tuple[str, ...] = ()  # lines
 
 
+class Subject(NamedTuple):
+    """Work that is looked at: where it began, and what it is by now."""
+
+    base: str
+    commit: str
+    tree: str
+
+
 class Candidate(NamedTuple):
     """Work as it is checked: a clean clone, and which commit is in it."""
 
@@ -89,6 +97,10 @@ class Workspaces(Protocol):
         """Commit what was left uncommitted, and say where the work stands."""
         ...
 
+    async def subject(self, workspace: str, label: str, *, commit: str = "") -> Subject | Failed:
+        """What `candidate` would have in it; no clone is made."""
+        ...
+
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
     ) -> Candidate | Unready | Failed:
@@ -103,7 +115,7 @@ class Workspaces(Protocol):
         """Remove that clone: nothing in it is anybody's work."""
         ...
 
-    async def changes(self, candidate: Candidate) -> Sequence[FileChange]:
+    async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
         """What the work changed since its base."""
         ...
 

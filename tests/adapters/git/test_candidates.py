@@ -4,7 +4,7 @@ import pytest
 
 from adapters.git.desk import commit, git
 from allstop.core.moves import Failed
-from allstop.ports import FileChange
+from allstop.ports import FileChange, Subject
 
 
 def by_path(changes):
@@ -43,6 +43,24 @@ async def test_k19_a_commit_can_be_checked_where_there_is_no_workspace(desk):
     candidate = await desk.candidate("gone", commit=tip)
 
     assert (await desk.in_box(candidate.box, "ls"))[1].split() == ["a.txt", "b.txt"]
+
+
+async def test_b16_what_is_only_looked_at_is_the_same_and_has_no_clone(desk):
+    await desk.worked("for n in $(seq 12); do echo $n >x; git add x; git commit -qm $n; done")
+    commit(desk.root, b_txt="main has moved on\n")
+
+    for which in ("", (await desk.integrated()).commit):
+        work = await desk.workspaces.subject("w", "run", commit=which)
+        assert not desk.tree().with_name("check").exists()
+
+        candidate = await desk.candidate(commit=which)
+        assert work == Subject(candidate.base, candidate.commit, candidate.tree)
+        assert await desk.workspaces.changes(work) == [FileChange("x", "A", ("12",))]
+        await desk.workspaces.drop_candidate("w")
+
+
+async def test_b16_what_has_no_beginning_can_not_be_looked_at(desk):
+    assert isinstance(await desk.workspaces.subject("nobody", "run"), Failed)
 
 
 async def test_a_commit_that_is_not_there_can_not_be_checked(desk):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.git import landing, merging, room, surveying
+from allstop.adapters.git import landing, merging, room, subjects, surveying
 from allstop.adapters.git.alone import Alone
 from allstop.adapters.git.boxes import TROUBLE, Boxes, BoxFailedError, SetUpFailedError
 from allstop.adapters.git.changes import file_changes, with_restored
@@ -32,7 +32,7 @@ from allstop.core.moves import (
     Surveyed,
     WorkspaceOpen,
 )
-from allstop.ports import Box, Candidate, FileChange, Launcher, Unready
+from allstop.ports import Box, Candidate, FileChange, Launcher, Subject, Unready
 
 
 class _Start(NamedTuple):
@@ -166,6 +166,13 @@ class GitWorkspaces:
             message = f"the workspace is damaged: {error}"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)
 
+    async def subject(self, workspace: str, label: str, *, commit: str = "") -> Subject | Failed:
+        meta = self._tree(workspace).meta()
+        try:
+            return await self._to_check(workspace, label, commit, meta)
+        except TROUBLE as error:
+            return _failed(error)
+
     async def candidate(
         self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
     ) -> Candidate | Unready | Failed:
@@ -178,9 +185,7 @@ class GitWorkspaces:
                 shown = await with_restored(
                     self._repository, found.base, shown, restore, self._folder
                 )
-            tree, *extras = await self._repository.named(
-                f"{found.commit}^{{tree}}", *extras_of(shown)
-            )
+            extras = await self._repository.named(*extras_of(shown))
             await clear(clean)
             lfs = meta.lfs if meta else None
             made = await self._making.make(
@@ -198,13 +203,13 @@ class GitWorkspaces:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
         box = self._making.place(clean, kept)
-        return found._replace(box=box, tree=tree or "", notes=made.notes)
+        return Candidate(box, *found, notes=made.notes)
 
     async def drop_candidate(self, workspace: str) -> None:
         await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
 
-    async def changes(self, candidate: Candidate) -> Sequence[FileChange]:
-        return await file_changes(self._repository, candidate.base, candidate.commit)
+    async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
+        return await file_changes(self._repository, work.base, work.commit)
 
     async def integrate(
         self, workspace: str, target: str, message: str, label: str
@@ -366,27 +371,12 @@ class GitWorkspaces:
 
     async def _to_check(
         self, workspace: str, label: str, commit: str, meta: Meta | None
-    ) -> Candidate:
-        repository = self._repository
+    ) -> Subject:
         if commit:
-            named = await repository.commit(commit)
-            if named is None:
-                raise GitError(f"there is no commit {commit!r} to check")
-            (parent,) = await repository.named(f"{named}^1^{{commit}}")
-            base = parent or named
-        else:
-            named = await self._tip(workspace, label)
-            base = await self._base_of(workspace, named, meta)
-        return Candidate(box=Box(home=""), base=base, commit=named, tree="")
-
-    async def _base_of(self, workspace: str, commit: str, meta: Meta | None) -> str:
-        """Where the work left the target's line."""
-        target = await self._repository.branch(meta.target) if meta else None
-        line = target or await self._repository.commit(self._repository.own.base(workspace))
-        if line is None:
-            raise GitError(f"nothing is known of where {workspace!r} began")
-        done = await self._repository.run("merge-base", line, commit)
-        return done.out.decode().strip() or line
+            return await subjects.of_merge(self._repository, commit)
+        work = await self._tip(workspace, label)
+        target = meta.target if meta else ""
+        return await subjects.of_work(self._repository, workspace, work, target)
 
     def _tree(self, workspace: str) -> Tree:
         return self._trees.of(workspace)
