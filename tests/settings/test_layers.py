@@ -222,3 +222,14 @@ def test_what_nothing_reads_yet_is_noted(world, text):
     assert world.project(text).load().notes == (
         "there are no sprints yet: nothing reads [sprint] or [budget.sprint].",
     )
+
+
+def test_k20_what_of_the_gate_nothing_reads_yet_is_noted(world):
+    world.project(
+        "[verification]\nmutation = true\ncommands = [{run = 'make', report = 'junit.xml'}]\n"
+    )
+
+    assert world.load().notes == (
+        "no lines are broken on purpose yet: nothing reads [verification] mutation.",
+        "commands are judged by their exit codes alone: nothing reads `report` yet.",
+    )

@@ -166,3 +166,8 @@ def _notes(settings: Settings, untrusted: tuple[Untrusted, ...]) -> Iterator[str
     unset = Settings()
     if settings.sprint != unset.sprint or settings.budget.sprint != unset.budget.sprint:
         yield "there are no sprints yet: nothing reads [sprint] or [budget.sprint]."
+    gate = settings.verification
+    if gate.mutation:
+        yield "no lines are broken on purpose yet: nothing reads [verification] mutation."
+    if any(check.report for check in gate.commands):
+        yield "commands are judged by their exit codes alone: nothing reads `report` yet."

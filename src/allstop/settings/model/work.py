@@ -89,7 +89,10 @@ class Check(Entry, frozen=True, kw_only=True):
     ] = None
     required: Annotated[bool, Meta(description="Whether a failure fails the gate.")] = True
     report: Annotated[
-        InsidePath | None, Meta(description="The JUnit XML it writes, by which it is judged.")
+        InsidePath | None,
+        Meta(
+            description="The JUnit XML it writes, by which it is judged: not yet, nothing reads this."
+        ),
     ] = None
 
 
@@ -134,7 +137,10 @@ class Verification(Table, frozen=True, kw_only=True):
         Meta(description="report it, fail the gate, or restore: check with the target's version."),
     ] = Protection.REPORT
     mutation: Annotated[
-        bool, Meta(description="Also break changed lines on purpose and expect a test to fail.")
+        bool,
+        Meta(
+            description="Break changed lines and expect a test to fail: not yet, nothing reads this."
+        ),
     ] = False
 
 
