@@ -77,6 +77,16 @@ def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person)
     assert person.git("for-each-ref", "refs/allstop") == ""
 
 
+def test_b14_a_check_that_is_not_required_keeps_the_doctor_from_nothing(person):
+    style = "{name = 'Style', run = 'sleep 60', timeout = 0.3, required = false}"
+    person.agent(WORKS, settings=f"[verification]\ncommands = [{style}]\n")
+
+    said = person.allstop("doctor")
+
+    assert "Style fails in the box" in said
+    assert said.endswith("Ready.\n")
+
+
 def test_k14_the_doctor_leaves_the_work_of_a_task_called_doctor_alone(person):
     person.agent("echo half >half.txt; exit 7", settings=NO_SUCH_PROGRAM)
     person.allstop("add", "--id", "doctor", "a task of that name")

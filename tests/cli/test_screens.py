@@ -1,6 +1,11 @@
 """What people see on a terminal while the board is at work, and of it."""
 
+from allstop.cli.board_screen import news
+from allstop.core.events import MoveEnded
+from allstop.core.moves import CheckResult, ChecksDone
 from allstop.glance import cells
+from allstop.ports import Record
+from allstop.testing.clock import EPOCH
 from people import wait_for
 
 WORKS = """
@@ -85,3 +90,14 @@ def test_what_happens_to_tasks_with_long_ids_stands_in_one_column(person):
     starts = [line.index("● starts") for line in said.splitlines() if "● starts: " in line]
     assert len(starts) == 4  # two tasks, two merges
     assert len(set(starts)) == 1
+
+
+def test_b14_a_check_that_is_not_required_is_a_warning_above_the_table():
+    style = CheckResult(name="Style", run="style", passed=False, code=3, required=False)
+    tests = CheckResult(name="Tests", run="tests", passed=False, code=1)
+    event = MoveEnded(at=EPOCH, id=1, result=ChecksDone(results=(style, tests)))
+
+    assert [line[1:] for line in news(Record("board/T1.1", 7, event))] == [
+        ("✗", "failed, back to the agent: Tests: exit code 1"),
+        ("⚠", "Style: exit code 3 (not required)"),
+    ]

@@ -260,6 +260,15 @@ def test_moves_in_words(move, words):
             ),
             "1 of 2 passed; b: exit code 1",
         ),
+        (
+            ChecksDone(
+                results=(
+                    CheckResult(name="a", run="a", passed=True),
+                    CheckResult(name="b", run="b", passed=False, code=1, required=False),
+                )
+            ),
+            "1 of 2 passed; warning: b: exit code 1 (not required)",
+        ),
         (WorkspaceOpen(base="0123456789abcdef"), "from commit 0123456789"),
         (
             WorkspaceOpen(base="0123456789abcdef", stashed=True),

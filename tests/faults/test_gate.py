@@ -95,8 +95,41 @@ run = "true"
 """,
     )
 
-    assert "✗ Style failed with exit code 3" in said
+    assert "⚠ Style failed with exit code 3 (0s / 300s), not required" in said
+    assert "✓ 1 of 2 passed; warning: Style: exit code 3 (not required)" in said
+    assert "✗" not in said
     assert person.merged() == ["T1"]
+
+
+def test_b14_a_check_that_is_not_required_and_takes_too_long_is_only_told(person, mark):
+    """B14: the row "command times out, required: false": log a warning, and continue."""
+    said = checked(
+        person,
+        f"""
+[[verification.commands]]
+name = "Style"
+run = "(trap '' TERM HUP; setsid sleep {mark}) & sleep {mark}"
+timeout = 1
+required = false
+[[verification.commands]]
+name = "Tests"
+run = "true"
+""",
+    )
+
+    timed_out = "Style: Command timed out after 1s (not required)"
+    assert "⚠ Style TIMEOUT (1s / 1s), not required" in said
+    assert f"✓ 1 of 2 passed; warning: {timed_out}" in said
+    assert "✗" not in said
+    assert alive(f"sleep {mark}") == []
+    assert person.merged() == ["T1"]
+    log = person.allstop("log", "T1")
+    assert "⚠ Style TIMEOUT (1s / 1s), not required" in log
+    assert f"✓ 1 of 2 passed; warning: {timed_out}" in log
+    assert "✗" not in log
+    shown = person.allstop("show", "T1")
+    assert f"check        ⚠ {timed_out}" in shown
+    assert "check        ✓ Tests" in shown
 
 
 def test_b14_a_stop_ends_a_running_check_too(person, mark):

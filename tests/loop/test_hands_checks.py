@@ -103,8 +103,8 @@ async def test_b14_progress_is_live_and_verdicts_are_kept():
         (Live, "✓ Unit Tests passed (42s / 600s)"),
         (Item, "✓ Unit Tests passed (42s / 600s)"),
         (Live, "● Extra running (0s / 300s)"),
-        (Live, "✗ Extra failed with exit code 2 (42s / 300s)"),
-        (Item, "✗ Extra failed with exit code 2 (42s / 300s)"),
+        (Live, "⚠ Extra failed with exit code 2 (42s / 300s), not required"),
+        (Item, "⚠ Extra failed with exit code 2 (42s / 300s), not required"),
     ]
 
 

@@ -364,12 +364,11 @@ async def _try_check(
     boxed: BoxedChecks, check: Check, places: Workspaces, name: str
 ) -> CheckResult:
     running = boxed.run(check, places.place(name), "doctor", lambda live: None)
+    not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
         result = await _within_room(places, name, running)
-        if isinstance(result, str):
-            return CheckResult(name=check.name, run=check.run, passed=False, output=result)
-        return result
-    return CheckResult(name=check.name, run=check.run, passed=False, timed_out=True)
+        return replace(not_done, output=result) if isinstance(result, str) else result
+    return replace(not_done, timed_out=True)
 
 
 async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:

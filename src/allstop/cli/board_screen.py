@@ -36,7 +36,8 @@ from allstop.core.run import RunState
 from allstop.core.statistics import Statistics
 from allstop.core.task_views import Stillness
 from allstop.core.tasks import OVER, Status
-from allstop.core.views import Line, describe, lines, outcome_of, why
+from allstop.core.verdicts import why
+from allstop.core.views import Line, describe, lines, outcome_of
 from allstop.pilots import PILOTS
 from allstop.ports import Clock, Live, Record
 
@@ -119,11 +120,11 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
             return [("✓", f"merged as {commit[:10]}")]
         case Failed():
             return [("✗", outcome_of(result))]
-        case ChecksDone(failed=failed, findings=findings, notes=notes):
+        case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             found += [("!", one_line(note, 300)) for note in notes]
             back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
-            return [*back, *found]
+            return [*back, *(("⚠", why(check)) for check in warned), *found]
         case TurnDone(said=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]

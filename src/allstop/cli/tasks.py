@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from allstop.app.house import House
     from allstop.app.overview import TaskView
     from allstop.core.commands import Command
-    from allstop.core.moves import ChecksDone
+    from allstop.core.moves import CheckResult, ChecksDone
     from allstop.core.tasks import Task
 
 MARKS = {
@@ -221,7 +221,6 @@ async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
     from allstop.core.gate import told
     from allstop.core.ids import RunId
     from allstop.core.moves import ChecksDone, TurnDone
-    from allstop.core.views import why
 
     assert task.run is not None
     gate, is_changed = ChecksDone(), False
@@ -231,14 +230,19 @@ async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
                 gate = result
             case MoveEnded(result=TurnDone(change=change)) if change is not None:
                 is_changed = change.files > 0
-    lines = [
-        f"check        ✓ {check.name}" if check.passed else f"check        ✗ {why(check)}"
-        for check in gate.results
-    ]
+    lines = [f"check        {_graded(check)}" for check in gate.results]
     lines += [f"finding      {one_line(told(finding), 300)}" for finding in gate.findings]
     lines += [f"note         {one_line(note, 300)}" for note in gate.notes]
     lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
     return gate, [*lines, f"see          allstop log {task.run}"]
+
+
+def _graded(check: CheckResult) -> str:
+    from allstop.core.verdicts import why
+
+    if check.passed:
+        return f"✓ {check.name}"
+    return f"{'✗' if check.required else '⚠'} {why(check)}"
 
 
 @click.command()

@@ -292,6 +292,11 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
         return tuple(r for r in self.results if r.required and not r.passed)
 
     @property
+    def warned(self) -> tuple[CheckResult, ...]:
+        """What did not pass and need not have."""
+        return tuple(r for r in self.results if not r.required and not r.passed)
+
+    @property
     def passed(self) -> bool:
         return not self.failed and not any(finding.fatal for finding in self.findings)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from allstop.core import run as runs
+from allstop.core import verdicts
 from allstop.core.approvals import in_full
 from allstop.core.attempts import TaskState, why_not
 from allstop.core.brakes import Tally
@@ -48,7 +49,6 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.moves import (
     Change,
-    CheckResult,
     ChecksDone,
     Deliver,
     Delivered,
@@ -236,19 +236,13 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
             return f"ends: {outcome}" + (f" ({note})" if note else "")
 
 
-def outcome_of(result: Result) -> str:  # noqa: C901 - one case for each kind of result
+def outcome_of(result: Result) -> str:
     match result:
         case TurnDone(text=text, said=said, usage=usage, change=change):
             parts = [_words(text, said), _used(usage.tokens), _changed(change, said)]
             return " · ".join(part for part in parts if part)
-        case ChecksDone(results=(), passed=True):
-            return "No verification configured"
-        case ChecksDone(results=results, findings=findings, error=error):
-            passed = sum(check.passed for check in results)
-            fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in findings if f.fatal]
-            failed = [why(check) for check in results if not check.passed]
-            summary = "; ".join([f"{passed} of {len(results)} passed", *failed, *fatal])
-            return f"{error}: {summary}" if error else summary
+        case ChecksDone():
+            return verdicts.summary(result)
         case WorkspaceOpen(base=base, stashed=is_stashed, conflicts=conflicts):
             left = "; what was left uncommitted is in its `git stash`" if is_stashed else ""
             clash = f"; conflicts in {one_line(', '.join(conflicts))}" if conflicts else ""
@@ -275,14 +269,6 @@ def _words(text: str, said: Said) -> str:
     before = last_line(before_signal(text))
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
-
-
-def why(check: CheckResult) -> str:
-    """Of a check that failed: its last words, and whether that is news."""
-    said = last_line(check.output) or (
-        "timed out" if check.timed_out else f"exit code {check.code}"
-    )
-    return f"{check.name}: {said}" + (" (the target fails too)" if check.failed_before else "")
 
 
 def _used(tokens: int) -> str:

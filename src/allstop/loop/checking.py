@@ -251,10 +251,17 @@ def verdict(result: CheckResult, timeout_s: float) -> str:
     time = f"({result.seconds:.0f}s / {timeout_s:.0f}s)"
     if result.passed:
         return f"✓ {result.name} passed {time}"
+    if result.required:
+        return f"✗ {result.name} {_how(result)} {time}"
+    return f"⚠ {result.name} {_how(result)} {time}, not required"
+
+
+def _how(result: CheckResult) -> str:
+    """It did not pass."""
     if result.timed_out:
-        return f"✗ {result.name} TIMEOUT {time}"
+        return "TIMEOUT"
     if (last := last_line(result.output)).startswith(ENDED):
-        return f"✗ {result.name} {last.removeprefix('Command ')} {time}"
+        return last.removeprefix("Command ")
     if result.code is None:
-        return f"✗ {result.name} could not be run {time}"
-    return f"✗ {result.name} failed with exit code {result.code} {time}"
+        return "could not be run"
+    return f"failed with exit code {result.code}"

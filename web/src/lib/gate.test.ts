@@ -2,18 +2,31 @@ import { expect, test } from 'vitest'
 import { readCheck, readChecks, withCheck, type CheckLine } from './gate'
 
 test.each([
-  ['✓ Unit Tests passed (42s / 600s)', { name: 'Unit Tests', state: 'passed', time: '42s / 600s' }],
-  ['● TypeScript running (0s / 120s)', { name: 'TypeScript', state: 'running', time: '0s / 120s' }],
-  ['○ Linting waiting', { name: 'Linting', state: 'waiting', time: '' }],
+  [
+    '✓ Unit Tests passed (42s / 600s)',
+    { name: 'Unit Tests', state: 'passed', time: '42s / 600s', required: true },
+  ],
+  [
+    '● TypeScript running (0s / 120s)',
+    { name: 'TypeScript', state: 'running', time: '0s / 120s', required: true },
+  ],
+  ['○ Linting waiting', { name: 'Linting', state: 'waiting', time: '', required: true }],
   [
     '✗ Unit Tests TIMEOUT (600s / 600s)',
-    { name: 'Unit Tests', state: 'timeout', time: '600s / 600s' },
+    { name: 'Unit Tests', state: 'timeout', time: '600s / 600s', required: true },
   ],
   [
     '✗ lint failed with exit code 1 (3s / 60s)',
-    { name: 'lint', state: 'failed', time: '3s / 60s' },
+    { name: 'lint', state: 'failed', time: '3s / 60s', required: true },
   ],
-  ['✗ lint could not be run (0s / 60s)', { name: 'lint', state: 'failed', time: '0s / 60s' }],
+  [
+    '✗ lint could not be run (0s / 60s)',
+    { name: 'lint', state: 'failed', time: '0s / 60s', required: true },
+  ],
+  [
+    '⚠ Style TIMEOUT (60s / 60s), not required',
+    { name: 'Style', state: 'timeout', time: '60s / 60s', required: false },
+  ],
   ['● lint running on 0123456789, without the work', undefined],
   ['some output', undefined],
 ])('reads %s', (line, check) => {

@@ -7,6 +7,8 @@ export interface CheckLine {
   state: CheckState
   /** "42s / 600s", where it is known. */
   time: string
+  /** Whether the gate fails with it; it is said of those that did not pass. */
+  required: boolean
 }
 
 /** Why a check did not pass. */
@@ -20,17 +22,17 @@ export interface CheckFailure {
 }
 
 const LINE =
-  /^[✓●○✗] (.+) (passed|running|waiting|failed with exit code \d+|TIMEOUT|could not be run)(?: \((.+)\))?$/u
+  /^[✓●○✗⚠] (.+) (passed|running|waiting|failed with exit code \d+|TIMEOUT|could not be run)(?: \((.+?)\))?(, not required)?$/u
 
 export function readCheck(line: string): CheckLine | undefined {
-  const [, name, word, time] = LINE.exec(line.trim()) ?? []
+  const [, name, word, time, optional] = LINE.exec(line.trim()) ?? []
   if (!name || !word) return undefined
-  return { name, state: STATES[word] ?? 'failed', time: time ?? '' }
+  return { name, state: STATES[word] ?? 'failed', time: time ?? '', required: !optional }
 }
 
 /** Lines that came together stand one after the other, with nothing between them. */
 export function readChecks(lines: string): CheckLine[] {
-  return lines.split(/(?=[✓●○✗] )/u).flatMap((line) => readCheck(line) ?? [])
+  return lines.split(/(?=[✓●○✗⚠] )/u).flatMap((line) => readCheck(line) ?? [])
 }
 
 const STATES: Record<string, CheckState> = {
@@ -53,7 +55,9 @@ export function withCheck(gate: readonly CheckLine[], line: CheckLine): CheckLin
   return gate.map((known, index) => (index === at ? line : known))
 }
 
-export const MARKS: Record<CheckState, string> = {
+export const markOf = ({ state, required }: CheckLine): string => (required ? MARKS[state] : '⚠')
+
+const MARKS: Record<CheckState, string> = {
   passed: '✓',
   running: '●',
   waiting: '○',

@@ -4,8 +4,8 @@ import type { CheckLine } from '../lib/gate'
 import Verification from './Verification.svelte'
 
 const GATE: CheckLine[] = [
-  { name: 'Unit <b>tests</b>', state: 'failed', time: '2s / 600s' },
-  { name: 'Types', state: 'running', time: '' },
+  { name: 'Unit <b>tests</b>', state: 'failed', time: '2s / 600s', required: true },
+  { name: 'Types', state: 'running', time: '', required: true },
 ]
 const FAILURE = {
   ...{ name: 'Unit <b>tests</b>', verdict: 'exit code 1', seconds: 2 },
@@ -31,8 +31,17 @@ test('each check has a line, and a failed one its verdict and output as text', (
 })
 
 test('of a check that runs again nothing is said yet', () => {
-  const gate: CheckLine[] = [{ name: FAILURE.name, state: 'running', time: '' }]
+  const gate: CheckLine[] = [{ name: FAILURE.name, state: 'running', time: '', required: true }]
   const { container } = render(Verification, { gate, failures: [FAILURE] })
 
   expect(container.textContent).not.toContain('exit code')
+})
+
+test('a check that need not pass warns', () => {
+  const gate: CheckLine[] = [
+    { name: 'Style', state: 'timeout', time: '60s / 60s', required: false },
+  ]
+  const { container } = render(Verification, { gate })
+
+  expect(words(container.querySelector('li'))).toBe('⚠ Style TIMEOUT, not required (60s / 60s)')
 })
