@@ -129,7 +129,9 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
         agents=(AgentName("b"),),
         fallbacks=(),
         terms={
-            AgentName("a"): Terms(done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000),
+            AgentName("a"): Terms(
+                done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000, attempt_s=300.0
+            ),
             AgentName("b"): Terms(turn_s=600.0, idle_s=600.0),
         },
         mode=Mode.SEMI,

@@ -197,6 +197,19 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
     assert [move.limits.tokens for move in board.spawned] == [1000, 1000]
 
 
+def test_b9_the_time_of_a_task_goes_before_that_of_its_agent_and_that_before_the_loops():
+    board = BoardFlight(
+        agents=["anna", "ben"], terms={"ben": {"attempt_s": 900.0}}, attempt_s=100.0, slots=9
+    )
+    board.add("plain")
+    board.add(need("his", agent="ben"), need("own", agent="ben", minutes=2.0))
+
+    plain, his, own = (msgspec.convert(move.spec, TaskSpec) for move in board.spawned)
+    assert [plain.attempt_s_of(name) for name in ("anna", "ben")] == [100.0, 900.0]
+    assert [his.attempt_s_of(name) for name in ("anna", "ben")] == [100.0, 900.0]
+    assert [own.attempt_s_of(name) for name in ("anna", "ben")] == [120.0, 120.0]
+
+
 def test_b2_where_merging_is_off_the_work_is_brought_home_to_a_branch_and_done():
     board = BoardFlight(**NO_MERGE)
     board.add("a")

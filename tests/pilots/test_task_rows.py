@@ -1,5 +1,7 @@
 """B7, B8, B9, B10, B13: every row of the tables on how turns and agents end, and what goes with them."""
 
+from datetime import timedelta
+
 import pytest
 from msgspec.structs import replace
 
@@ -295,6 +297,44 @@ def test_b9_opening_the_workspace_is_included():
 
 def test_b9_a_turn_has_its_own_limit_where_that_is_less():
     assert fly(attempt_s=100.0, turn_s=20.0).next().timeout_s == 20
+
+
+OWN = {"first": {"attempt_s": 50.0}, "slow": {"attempt_s": 300.0}}
+
+
+def test_b9_an_agents_own_time_is_that_of_the_attempt_and_not_of_a_turn():
+    flight = fly(agents=["first"], terms=OWN, attempt_s=100.0, edition=EDITION)
+    assert flight.next().timeout_s == 50
+
+    flight.back(said("more"), after_s=20)
+    assert flight.next().timeout_s == 30
+    assert flight.back(said(COMPLETE), after_s=20).timeout_s == 10
+    end = flight.back(FAILED, after_s=10)
+    assert end.outcome is Outcome.TIMED_OUT
+    assert end.note.startswith("not done after 0.833333 minutes; it said COMPLETE")
+
+
+def test_b9_an_agent_may_have_more_time_than_others():
+    flight = fly(agents=["slow"], terms=OWN, attempt_s=100.0, turn_s=20.0, edition=EDITION)
+
+    assert flight.next().timeout_s == 300
+    assert flight.back(said("more"), after_s=150).timeout_s == 150
+
+
+def test_b9_whoever_takes_over_has_what_its_own_time_leaves_of_the_attempt():
+    agents = ["slow", "first", "third"]
+    flight = fly(agents=agents, terms=OWN, attempt_s=100.0, edition=EDITION)
+    limited = failed(FailureKind.RATE_LIMITED, retry_at=flight.now + timedelta(days=1))
+
+    assert flight.next().timeout_s == 300
+    assert flight.back(limited, after_s=30).timeout_s == 20
+    assert flight.back(limited, after_s=10).timeout_s == 60
+    over = fly(agents=agents, terms=OWN, attempt_s=100.0, edition=EDITION)
+    assert over.back(limited, after_s=60).note == "not done after 0.833333 minutes"
+
+
+def test_q20_a_turn_of_the_first_edition_has_its_own_limit():
+    assert fly(attempt_s=100.0, turn_s=20.0, edition=1).next().timeout_s == 20
 
 
 def test_b9_what_has_passed_the_gate_is_done_though_the_time_is_up():

@@ -111,6 +111,7 @@ def terms(house: House, agent: Agent) -> Terms:
     return Terms(
         done=agent.done.value,
         turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
+        attempt_s=60.0 * agent.timeout_minutes if agent.timeout_minutes else None,
         idle_s=float(agent.idle_seconds or loop.idle_seconds),
         max_tokens=agent.max_tokens_per_call,
         account=agent.account or "",

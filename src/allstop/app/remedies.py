@@ -74,7 +74,8 @@ async def raise_limits(house: House, task_id: str, times: float) -> str:
 
 def raised(spec: BoardSpec, task: Task, times: float) -> Changes:
     """Both limits: which of them was too low can't always be told."""
-    minutes = spec.attempt_s / 60 if task.minutes is None else task.minutes
+    own_s = spec.attempt_s_of(spec.agents_for(task.agent))
+    minutes = own_s / 60 if task.minutes is None else task.minutes
     iterations = math.ceil((task.iterations or spec.iterations) * times)
     return Changes(
         iterations=int(_bounded("iterations", iterations)),

@@ -12,7 +12,7 @@ from allstop.core import brakes, mending
 from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gates import Gate
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, Failed, FailureKind, Finding, Outcome
+from allstop.core.moves import Change, Failed, FailureKind, Finding, Finish, Outcome
 from allstop.core.plain import counted, one_line
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.retries import MOVING, Standstill
@@ -129,8 +129,9 @@ def is_clean(state: TaskState) -> bool:
     return is_quick and not before.flawed and not is_flawed(state)
 
 
-def seconds_left(state: TaskState) -> float:
-    most_s = state.spec.attempt_s
+def seconds_left(state: TaskState, agent: AgentName | None = None) -> float:
+    """With this agent at work; else with the one that had the last turn."""
+    most_s = state.spec.attempt_s_of(state.agent if agent is None else agent)
     return math.inf if most_s is None else max(0.0, most_s - state.busy_s)
 
 
@@ -146,6 +147,16 @@ def rebuffed(state: TaskState, why: str, news: str) -> TaskState:
     why = one_line(why, 150)
     times = state.rebuffs + 1 if why == state.rebuff else 1
     return replace(state, said=NOTHING_SAID, news=news, rebuff=why, rebuffs=times)
+
+
+def out_of_time(state: TaskState, agent: AgentName) -> Finish:
+    minutes = (state.spec.attempt_s_of(agent) or 0) / 60
+    return given_up(state, Outcome.TIMED_OUT, not_done(state, f"{minutes:g} minutes"))
+
+
+def given_up(state: TaskState, outcome: Outcome, note: str) -> Finish:
+    facts = {"flawed": "yes"} if is_flawed(state) else {}
+    return Finish(outcome=outcome, note=note, failure=state.failure, facts=facts)
 
 
 def not_done(state: TaskState, after: str) -> str:

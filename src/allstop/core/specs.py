@@ -1,6 +1,6 @@
 """What runs are opened with: a board, its tasks, and the merges of their work."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -40,6 +40,7 @@ class Terms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     idle_s: float = 600.0
     max_tokens: int | None = None
     account: str = ""  # agents of one share its limits
+    attempt_s: float | None = None  # of an attempt while it works; None: what holds for others too
 
 
 class Before(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -98,6 +99,11 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             done=self.done, turn_s=self.turn_s, idle_s=self.idle_s, max_tokens=self.max_tokens
         )
         return self.terms.get(agent, own)
+
+    def attempt_s_of(self, agent: AgentName) -> float | None:
+        """How long an attempt may take while this one works on it; None is without end."""
+        own_s = self.terms_of(agent).attempt_s
+        return self.attempt_s if own_s is None else own_s
 
     def sharing(self, agent: AgentName) -> tuple[AgentName, ...]:
         """Those whom a limit on its account holds, itself included."""
@@ -160,6 +166,11 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
         """The strictest of what holds for a task with these tags."""
         modes = [rule.mode for rule in self.review_rules if rule.tag in tags]
         return max([self.review, *modes], key=tuple(ReviewMode).index)
+
+    def attempt_s_of(self, agents: Sequence[AgentName]) -> float:
+        """How long an attempt may take that these work on, the first of them first."""
+        own_s = self.terms[agents[0]].attempt_s if agents and agents[0] in self.terms else None
+        return self.attempt_s if own_s is None else own_s
 
     def agents_for(self, own: AgentName | None) -> tuple[AgentName, ...]:
         """Who may work on a task that names this one, in order of preference."""

@@ -183,8 +183,11 @@ def _start(spec: BoardSpec, task: Task) -> Move:
     agents = spec.agents_for(task.agent)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
-    terms = replace(spec.terms.get(agents[0], Terms()), account="")
     minutes = task.minutes
+    own = {name: terms for name, terms in spec.terms.items() if name in agents}
+    if minutes is not None:  # the task's own time goes before that of any agent
+        own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
+    terms = replace(own.get(agents[0], Terms()), account="", attempt_s=None)
     made = TaskSpec(
         task=task.id,
         goal=f"{task.title}\n\n{task.body}".strip(),
@@ -202,7 +205,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
-        terms={name: spec.terms[name] for name in agents if spec.terms.get(name, terms) != terms},
+        terms={name: own[name] for name in agents if own.get(name, terms) != terms},
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
         limit_s=spec.limit_s,

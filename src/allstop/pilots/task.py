@@ -111,12 +111,11 @@ class TaskPilot:
     def next_move(self, state: TaskState, brief: Brief) -> Move:
         spec = state.spec
         if state.end is not None:
-            return _given_up(state, state.end, state.note)
+            return attempts.given_up(state, state.end, state.note)
         if state.wait_until is not None and brief.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
-            minutes = f"{(spec.attempt_s or 0) / 60:g} minutes"
-            return _given_up(state, Outcome.TIMED_OUT, attempts.not_done(state, minutes))
+            return attempts.out_of_time(state, state.agent)
         if spec.target is not None and not state.base:
             return OpenWorkspace(
                 workspace=spec.task,
@@ -132,7 +131,7 @@ class TaskPilot:
             return _completing(state)
         if state.iteration >= spec.iterations:
             note = attempts.not_done(state, counted(spec.iterations, "turn"))
-            return _given_up(state, Outcome.TIMED_OUT, note)
+            return attempts.given_up(state, Outcome.TIMED_OUT, note)
         return _turn(state, brief)
 
 
@@ -188,11 +187,6 @@ def _facts(state: TaskState) -> dict[str, str]:
     }
 
 
-def _given_up(state: TaskState, outcome: Outcome, note: str) -> Finish:
-    facts = {"flawed": "yes"} if attempts.is_flawed(state) else {}
-    return Finish(outcome=outcome, note=note, failure=state.failure, facts=facts)
-
-
 def _given(state: TaskState, commit: str) -> TaskState:
     """A person's work is work: what was said before it no longer counts."""
     news = _told_of_gift(state.news)
@@ -220,7 +214,9 @@ def _turn(state: TaskState, brief: Brief) -> Move:
     agent = roster.pick(state.roster, brief.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
-    terms = spec.terms_of(agent)
+    terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
+    if left_s <= 0:
+        return attempts.out_of_time(state, agent)
     news = state.news
     if state.told:
         news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
@@ -229,10 +225,15 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         prompt=prompts.turn(spec.goal, news, spec.words),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
-        timeout_s=min(terms.turn_s, attempts.seconds_left(state)),
+        timeout_s=min(terms.turn_s, left_s) if _is_cut_by_turns(spec) else left_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
     )
+
+
+def _is_cut_by_turns(spec: TaskSpec) -> bool:
+    """Whether a turn has a limit of its own, besides that of the attempt."""
+    return spec.edition < 2 or spec.attempt_s is None
 
 
 def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:

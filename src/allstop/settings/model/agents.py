@@ -114,7 +114,11 @@ class Agent(Table, frozen=True, kw_only=True):
         Meta(description="Silence after which a turn has stalled; else loop.idle_seconds."),
     ] = None
     timeout_minutes: Annotated[
-        Minutes | None, Meta(description="Time for one attempt; else loop.timeout_minutes.")
+        Minutes | None,
+        Meta(
+            description="Time for one attempt while it works, elsewhere for a turn; "
+            "else loop.timeout_minutes."
+        ),
     ] = None
     max_tokens_per_call: Annotated[
         Count | None,
