@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.run import Pilot
+from allstop.core.specs import EDITION
 from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.window import Memory
 from allstop.pilots.auto import AutoPilot
@@ -40,6 +41,7 @@ def task_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     }
     if chance.random() < 0.6:
         spec["target"] = "main"
+        spec["edition"] = chance.randint(1, EDITION)
         if chance.random() < 0.7:
             spec["branch"] = f"allstop/{name}"
         if chance.random() < 0.7:

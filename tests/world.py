@@ -136,6 +136,7 @@ class PaperWorkspaces:
         self.commits = {}
         self.delivered = {}
         self.tips = {}
+        self.seen = {}  # which tip of its target each workspace has
         self.landed = []
         self.trouble = {}
         self.look_every_s = math.inf
@@ -147,6 +148,8 @@ class PaperWorkspaces:
     async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         if self.trouble.get("open"):
             return self.trouble["open"].pop(0)
+        if onto or workspace not in self.opened:
+            self.seen[workspace] = self.tips.get(target, "base")
         self.opened[workspace] = target
         return WorkspaceOpen(base="base", conflicts=("same.txt",) if onto else (), stashed=stash)
 
@@ -170,13 +173,16 @@ class PaperWorkspaces:
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
         return Change(head=f"c{number}", commits=number, files=1)
 
-    async def subject(self, workspace, label, *, commit=""):
+    async def subject(self, workspace, label, *, commit="", follows=""):
+        if follows and self.tips.get(follows, "base") != self.seen.get(workspace, "base"):
+            return Failed(kind=FailureKind.MOVED)
         made = commit or f"{workspace}-{self.commits.get(workspace, 0)}"
         return Subject("base", made, f"tree of {made}")
 
-    async def candidate(self, workspace, label, *, commit="", restore=()):
+    async def candidate(self, workspace, label, *, commit="", follows="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
-        return Candidate(box, *await self.subject(workspace, label, commit=commit))
+        work = await self.subject(workspace, label, commit=commit, follows=follows)
+        return work if isinstance(work, Failed) else Candidate(box, *work)
 
     async def changes(self, work):
         return ()

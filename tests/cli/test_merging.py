@@ -4,7 +4,7 @@ import pytest
 
 from allstop.cli.boarding import left
 from allstop.core.tasks import Status, Task
-from people import MERGE_AT_ONCE
+from people import MERGE_AT_ONCE, wait_for
 
 WORKS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
 
@@ -209,8 +209,8 @@ def test_b17_the_end_of_a_run_names_what_helps_work_that_could_not_be_merged(ver
     assert left([task], [task]) == [f"? T1 waits: no. Then: allstop {helps} T1"]
 
 
-def test_b17_work_that_passes_alone_but_not_together_is_not_merged(person):
-    """B17: the gate runs on the merge's result."""
+def test_b17_k19_work_that_passes_alone_but_not_together_is_not_merged(person):
+    """B17, K19: the gate runs on the merge's result, whether that was landed before or after it."""
     person.agent(
         """
         prompt=$(cat)
@@ -226,10 +226,67 @@ def test_b17_work_that_passes_alone_but_not_together_is_not_merged(person):
 
     said = person.allstop("run", "go one", "go two")
 
-    assert "merged with main, it fails: " in said
+    assert "VERIFICATION_FAILED: 0 of 1 passed" in said
     assert person.merged() == ["T1", "T2"]
     assert (person.repository / "one").exists()
     assert not (person.repository / "two").exists()
+
+
+def test_b2_k19_where_merging_is_off_done_means_that_it_passes_with_the_targets_news(person):
+    """K19: checked as merged with the branch as it is by then; B10: and told what fails so."""
+    person.agent(
+        """
+        cat >prompt.txt
+        if grep -q 'main has moved' prompt.txt; then rm two; echo 1 >three; else
+        until [ -e go ]; do sleep 0.1; done; rm go; touch two; fi
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE
+        + "[merge]\nenabled = false\n"
+        + '[verification]\ncommands = ["test ! -f one || test ! -f two"]\n',
+    )
+    person.commit()
+    process = person.start("run", "go two")
+    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+    person.write("one", "1\n")
+    person.commit()
+    tip = head_of(person, "main")
+    (tree,) = (person.repository / ".allstop" / "workspaces").glob("*/tree")
+    (tree / "go").touch()
+
+    assert process.wait(60) == 0
+    assert person.tasks() == {"T1": "done"}
+    assert person.git("ls-tree", "--name-only", "allstop/T1").split()[-3:] == [
+        "one",
+        "prompt.txt",
+        "three",
+    ]
+    prompt = person.git("show", "allstop/T1:prompt.txt")
+    assert f"What is new there, up to {tip[:10]}, has been merged into your clone" in prompt
+    assert head_of(person, "main") == tip
+
+
+def test_k19_work_whose_target_has_moved_is_checked_once_and_not_again_when_it_is_merged(person):
+    """K19, B17: the tree that passed is the one that lands."""
+    person.agent(
+        """
+        prompt=$(cat)
+        case $prompt in
+        *"go one"*) touch one ;;
+        *"go two"*) sleep 2; touch two ;;
+        esac
+        echo '<promise>COMPLETE</promise>'
+        """,
+        settings=MERGE_AT_ONCE + '[verification]\ncommands = ["ls"]\n',
+    )
+    person.commit()
+
+    person.allstop("run", "go one", "go two")
+
+    assert person.merged() == ["T1", "T2"]
+    log = person.allstop("log", "T2")
+    assert "→ moved: main is at " in log
+    assert log.count("✓ ls passed") == 1
 
 
 def test_b2_where_merging_is_off_verified_work_is_done_and_on_a_branch(person):

@@ -95,7 +95,7 @@ async def test_b5_a_slot_that_is_free_is_taken_in_the_same_moment(world):
     """B5: no batch, no polling: the next task begins when the one before it ends."""
     world.agents["cli"] = Hand(takes_s=10.0, slow=[500.0])
     async with world.running() as engine:
-        await begin(engine, add("slow", "a", "b", "c"), slots=2)
+        await begin(engine, add("slow", "a", "b", "c"), slots=2, merge=False)
         await anyio.sleep(LONG_S)
 
     begins = [started(await world.events(f"board/{name}.1"))[0] for name in "abc"]

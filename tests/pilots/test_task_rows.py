@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.core import prompts
-from allstop.core.commands import Answer
+from allstop.core.commands import Answer, Say
 from allstop.core.gates import Check, Gate
 from allstop.core.moves import (
+    OURS,
     Change,
     CheckResult,
     ChecksDone,
@@ -17,6 +18,8 @@ from allstop.core.moves import (
     FailureKind,
     Finding,
     Finish,
+    Integrate,
+    Integrated,
     Item,
     OpenWorkspace,
     Outcome,
@@ -370,6 +373,83 @@ def test_b9_without_a_limit_there_is_none():
 
     assert isinstance(move, RunChecks)
     assert move.timeout_s is None
+
+
+# --- a target that has moved ---
+
+STRICTER = Gate(checks=(Check(name="All", run="make all"),))
+JOINED = Integrated(tip="f" * 40, commit="m1", tree="tree m1", gate=STRICTER)
+ITS_CHECKS = (Check(name="Tests", run="pytest"),)
+
+
+def fly_behind():
+    """It said COMPLETE, and the target has moved."""
+    flight = fly(edition=EDITION)
+    assert flight.back(said(COMPLETE)).follows == "main"
+    return flight, flight.back(failed(FailureKind.MOVED))
+
+
+def test_k19_where_the_target_has_moved_the_work_is_checked_merged_with_its_tip():
+    """K19: by the gate of that tip; the commit on record stays the agent's own."""
+    flight, move = fly_behind()
+
+    assert (type(move), move.workspace, move.target) == (Integrate, "t", "main")
+    checks = flight.back(JOINED)
+    assert checks == RunChecks(checks=STRICTER.checks, workspace="t", commit="m1")
+    end = flight.back(ChecksDone(tree="tree m1"))
+    facts = {"commit": "c1", "tree": "tree m1", "gate": STRICTER.mark, "clean": "yes"}
+    assert end == Finish(outcome=Outcome.DONE, facts=facts)
+
+
+def test_k19_b10_what_fails_with_the_targets_news_comes_back_with_them_in_the_workspace():
+    flight, _ = fly_behind()
+    flight.back(JOINED)
+
+    move = flight.back(FAILED)
+    assert move == OpenWorkspace(workspace="t", target="main", onto="f" * 40)
+    move = flight.back(WorkspaceOpen(base="f" * 40))
+    assert move.prompt == asks_for(prompts.failed_joined(FAILED, "main", "f" * 40))
+    assert "main has moved since your work began" in move.prompt.text
+    assert "up to ffffffffff, has been merged into your clone" in move.prompt.text
+    assert "$ pytest\n(exit code 1)\nE  1 == 2" in move.prompt.text
+    assert flight.back(said(COMPLETE)).follows == "main"
+
+
+@pytest.mark.parametrize("kind", [FailureKind.CONFLICT, FailureKind.BAD_REQUEST])
+def test_k19_b17_what_can_not_be_merged_is_checked_as_it_is(kind):
+    """B17: the merge queue brings the conflict to the agent."""
+    flight, _ = fly_behind()
+
+    move = flight.back(failed(kind, message="same.txt"))
+    assert move == RunChecks(checks=ITS_CHECKS, workspace="t")
+    assert flight.back(PASSED) == verified()
+
+
+def test_k19_work_that_the_target_has_already_is_checked_as_it_is():
+    flight, _ = fly_behind()
+
+    move = flight.back(replace(JOINED, commit=JOINED.tip))
+    assert (move.commit, move.follows, move.checks) == ("", "", STRICTER.checks)
+
+
+@pytest.mark.parametrize("kind", sorted(OURS))
+def test_k19_what_was_cut_off_while_it_was_merged_or_checked_is_looked_at_anew(kind):
+    for before in ([], [JOINED]):
+        flight, _ = fly_behind()
+        for result in before:
+            flight.back(result)
+
+        assert isinstance(flight.back(failed(kind)), OpenWorkspace)
+        move = flight.back(OPENED)
+        assert (move.follows, move.commit) == ("main", "")
+
+
+def test_k19_a_person_who_says_something_meanwhile_is_heard_and_the_target_looked_at_anew():
+    flight, _ = fly_behind()
+    flight.told(Say(text="wait"))
+
+    assert isinstance(flight.next(), TakeTurn)
+    assert flight.back(said(COMPLETE)).follows == "main"
 
 
 # --- stuck ---

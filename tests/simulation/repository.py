@@ -29,6 +29,7 @@ class Repository:
         self._commits = {}
         self._branches = {}
         self._tips = {}  # of targets
+        self._seen = {}  # which of these each workspace has
         self._within = {BASE: {}}  # what each commit of a target has of each workspace
         self._history = {BASE: {}}  # and what it ever had: git merges none of that again
         self._begins = Counter()  # with which of its commits a workspace's work begins
@@ -49,9 +50,13 @@ class Repository:
         await self._takes(3)
         if self._happens(0.05):
             return Failed(kind=FailureKind.CRASHED, message="git was killed")
-        number = self._commits.setdefault(workspace, 0)
-        if number and self._history[self._tips.get(target, BASE)].get(workspace) == number:
+        tip, number = self._tips.get(target, BASE), self._commits.setdefault(workspace, 0)
+        self._seen.setdefault(workspace, tip)
+        if number and self._history[tip].get(workspace) == number:
             self._begins[workspace] = number  # all of it was merged: it goes on from the tip
+            self._seen[workspace] = tip
+        if onto:
+            self._seen[workspace] = tip
         conflicts = ("same.txt",) if onto and self._happens(0.7) else ()
         return WorkspaceOpen(base=BASE, conflicts=conflicts, stashed=stash and self._happens(0.5))
 
@@ -72,15 +77,18 @@ class Repository:
         number = self._commits[workspace]
         return Change(head=f"c{number}", commits=number, files=number - self._begins[workspace])
 
-    async def subject(self, workspace, label, *, commit=""):
+    async def subject(self, workspace, label, *, commit="", follows=""):
+        if follows and not commit and self._tips.get(follows, BASE) != self._seen[workspace]:
+            return Failed(kind=FailureKind.MOVED)
         number = self._commits[workspace]
         made = commit or f"{workspace}.{number}"
         tree = self._tree(made) if commit else self._tree_of({workspace: number})
         return Subject(BASE, made, tree)
 
-    async def candidate(self, workspace, label, *, commit="", restore=()):
+    async def candidate(self, workspace, label, *, commit="", follows="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
-        return Candidate(box, *await self.subject(workspace, label, commit=commit))
+        work = await self.subject(workspace, label, commit=commit, follows=follows)
+        return work if isinstance(work, Failed) else Candidate(box, *work)
 
     async def changes(self, work):
         return ()

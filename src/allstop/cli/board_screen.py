@@ -23,6 +23,7 @@ from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.moves import (
     ChecksDone,
     Failed,
+    FailureKind,
     Landed,
     Outcome,
     Result,
@@ -118,6 +119,8 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
     match result:
         case Landed(commit=commit):
             return [("✓", f"merged as {commit[:10]}")]
+        case Failed(kind=FailureKind.MOVED):
+            return []  # what was to be done is done anew
         case Failed():
             return [("✗", outcome_of(result))]
         case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):

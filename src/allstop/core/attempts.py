@@ -12,7 +12,7 @@ from allstop.core import brakes, mending
 from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gates import Gate
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, Failed, FailureKind, Finding, Finish, Outcome
+from allstop.core.moves import Change, Failed, FailureKind, Finding, Finish, Integrated, Outcome
 from allstop.core.plain import counted, one_line
 from allstop.core.replies import NOTHING_SAID, Said
 from allstop.core.retries import MOVING, Standstill
@@ -53,6 +53,9 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     began: datetime | None = None  # the move that is under way
     busy_s: float = 0.0
     stash: bool = False  # a stop left something uncommitted
+    onto: str = ""  # a commit of the target, to bring in
+    behind: bool = False  # the target's tip is not in its history
+    joined: Integrated | Failed | None = None  # merged with that tip, or why it can't be
     given: str = ""  # a commit of a person's, to bring in
     end: Outcome | None = None
     note: str = ""
@@ -74,7 +77,13 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def held_to(self) -> Gate:
         """The gate that its work must pass."""
-        return self.gate or self.spec.gate
+        return self.targets_gate or self.spec.gate
+
+    @property
+    def targets_gate(self) -> Gate | None:
+        """As it was when the work was last merged with the target's tip, or opened."""
+        joined = self.joined.gate if isinstance(self.joined, Integrated) else None
+        return joined or self.gate
 
 
 def ended(task: Task, closed: ChildClosed) -> Task:

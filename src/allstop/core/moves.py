@@ -110,6 +110,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     protected: tuple[str, ...] = ()  # patterns of paths that the gate stands on
     protection: Protection = Protection.REPORT
     timeout_s: float | None = None  # for all of them together
+    follows: str = ""  # a branch: MOVED, and nothing is run, where the work has not all of it
 
     @classmethod
     def by(cls, gate: Gate, workspace: str, **more: Any) -> Self:

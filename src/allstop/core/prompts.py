@@ -60,6 +60,15 @@ def failed_merge(gate: ChecksDone, target: str) -> str:
     return _coded(gate, [*parts, *found])
 
 
+def failed_joined(gate: ChecksDone, target: str, tip: str) -> str:
+    moved = (
+        f"{target} has moved since your work began. What is new there, up to {tip[:10]}, has been"
+        " merged into your clone; together with it your work does not pass."
+    )
+    found = [*map(_failed, gate.failed), *_fatal(gate.findings), *_where(gate.notes)]
+    return _coded(gate, [moved, *found])
+
+
 def _where(notes: Sequence[str]) -> list[str]:
     return [f"Of the clone in which that was found: {'; '.join(notes)}."] if notes else []
 

@@ -53,6 +53,7 @@ from allstop.core.moves import (
     Deliver,
     Delivered,
     Failed,
+    FailureKind,
     Finish,
     Integrate,
     Integrated,
@@ -307,7 +308,7 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case MoveEnded(result=result):
             notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
             return [
-                Line(at, "✓" if _went_well(result) else "✗", outcome_of(result)),
+                Line(at, _mark(result), outcome_of(result)),
                 *(Line(at, " ", f"warning: {one_line(note, 300)}") for note in notes),
             ]
         case Commanded(by=by):
@@ -336,10 +337,14 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
             return [Line(at, "■", receipt(event))]
 
 
-def _went_well(result: Result) -> bool:
-    if isinstance(result, ChecksDone):
-        return result.passed
-    return not isinstance(result, Failed)
+def _mark(result: Result) -> str:
+    match result:
+        case Failed(kind=FailureKind.MOVED):
+            return "→"  # nobody failed: what was to be done is done anew
+        case ChecksDone(passed=False) | Failed():
+            return "✗"
+        case _:
+            return "✓"
 
 
 def _said(event: Commanded) -> str:

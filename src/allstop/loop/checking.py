@@ -77,7 +77,9 @@ class Checking:
 
     async def _look(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
         """Where no command is configured, what was changed is looked at; that needs no clone."""
-        work = await self._workspaces.subject(move.workspace, run, commit=move.commit)
+        work = await self._workspaces.subject(
+            move.workspace, run, commit=move.commit, follows=move.follows
+        )
         if isinstance(work, Failed):
             return work
         found = await self._findings(move, work, watch)
@@ -98,10 +100,19 @@ class Checking:
         self, run: RunId, move: RunChecks, watch: Heard
     ) -> Candidate | Unready | Failed:
         restore = move.protected if move.protection is Protection.RESTORE else ()
-        return await self._candidate(run, move.workspace, watch, move.commit, restore)
+        return await self._candidate(
+            run, move.workspace, watch, commit=move.commit, follows=move.follows, restore=restore
+        )
 
     async def _candidate(
-        self, run: RunId, workspace: str, watch: Heard, commit: str, restore: Sequence[str] = ()
+        self,
+        run: RunId,
+        workspace: str,
+        watch: Heard,
+        *,
+        commit: str,
+        follows: str = "",
+        restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
         made: Candidate | Unready | Failed | None = None
         with (
@@ -109,7 +120,9 @@ class Checking:
             patience.scope,
             self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
         ):
-            made = await self._workspaces.candidate(workspace, run, commit=commit, restore=restore)
+            made = await self._workspaces.candidate(
+                workspace, run, commit=commit, follows=follows, restore=restore
+            )
         if isinstance(made, Unready):
             return made._replace(result=self._with_cause(run, made.result))
         if made is not None:
@@ -133,7 +146,7 @@ class Checking:
             if check.required and not ran.result.passed and not move.keep_going:
                 break
             if ran.filled_its_clone and number + 1 < len(move.checks):
-                again = await self._cloned(run, move, watch)
+                again = await self._cloned(run, replace(move, follows=""), watch)
                 if not isinstance(again, Candidate):
                     results.append(_as_check(again))
                     break
@@ -202,7 +215,7 @@ class Checking:
         before: Candidate | Unready | Failed | None = None
         for check in unknown:
             if before is None:
-                before = await self._candidate(run, workspace, watch, base)
+                before = await self._candidate(run, workspace, watch, commit=base)
             if not isinstance(before, Candidate):
                 return
             watch.live(Live("check", f"● {check.name} running on {base[:10]}, without the work"))

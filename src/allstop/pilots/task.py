@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import attempts, mending, prompts, roster
+from allstop.core import attempts, joining, mending, prompts, roster
 from allstop.core.attempts import TaskState
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
@@ -36,7 +35,7 @@ from allstop.core.moves import (
     Move,
     OpenWorkspace,
     Outcome,
-    RunChecks,
+    Result,
     TakeTurn,
     TurnDone,
     Wait,
@@ -75,7 +74,14 @@ class TaskPilot:
         task = msgspec.convert(spec, TaskSpec)
         roster = Roster(agents=task.agents)
         news = _told_of_gift(task.news) if task.given else task.news
-        return TaskState(spec=task, roster=roster, news=news, stash=task.stash, given=task.given)
+        return TaskState(
+            spec=task,
+            roster=roster,
+            news=news,
+            stash=task.stash,
+            given=task.given,
+            onto=task.onto,
+        )
 
     def evolve(  # noqa: C901 - one case for each kind of event
         self, state: TaskState, event: Event
@@ -120,7 +126,7 @@ class TaskPilot:
             return OpenWorkspace(
                 workspace=spec.task,
                 target=spec.target,
-                onto=spec.onto,
+                onto=state.onto,
                 stash=state.stash,
                 given=state.given,
             )
@@ -138,7 +144,7 @@ class TaskPilot:
 def _begun(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
     """However the turn ends, the work may be other work then: what was checked no longer counts."""
     return replace(
-        state,
+        joining.apart(state),
         agent=agent,
         wait_until=None,
         hears=len(state.told),
@@ -155,10 +161,9 @@ def _must_hear(state: TaskState) -> bool:
 
 
 def _completing(state: TaskState) -> Move:
-    spec, gate = state.spec, state.held_to
+    spec = state.spec
     if not _is_verified(state):
-        left_s = attempts.seconds_left(state)
-        return RunChecks.by(gate, spec.task, timeout_s=None if left_s == math.inf else left_s)
+        return joining.gate(state)
     if spec.branch and not state.delivered:
         return Deliver(workspace=spec.task, branch=spec.branch)
     return Finish(outcome=Outcome.DONE, facts=_facts(state))
@@ -182,7 +187,7 @@ def _facts(state: TaskState) -> dict[str, str]:
     return {
         "commit": state.change.head if state.change else "",
         "tree": state.tree,
-        **({"gate": state.gate.mark} if state.gate else {}),
+        **({"gate": gate.mark} if (gate := state.targets_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
     }
 
@@ -190,6 +195,7 @@ def _facts(state: TaskState) -> dict[str, str]:
 def _given(state: TaskState, commit: str) -> TaskState:
     """A person's work is work: what was said before it no longer counts."""
     news = _told_of_gift(state.news)
+    state = joining.apart(state)
     return replace(state, base="", given=commit, said=NOTHING_SAID, checked=False, news=news)
 
 
@@ -236,7 +242,9 @@ def _is_cut_by_turns(spec: TaskSpec) -> bool:
     return spec.edition < 2 or spec.attempt_s is None
 
 
-def _came_back(state: TaskState, result: object, at: datetime) -> TaskState:
+def _came_back(state: TaskState, result: Result, at: datetime) -> TaskState:
+    if (joined := joining.came_back(state, result)) is not None:
+        return joined
     match result:
         case TurnDone():
             return _spoke(state, result)
@@ -265,7 +273,7 @@ def _disagreed(state: TaskState, gate: ChecksDone) -> TaskState:
         return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
-    state = attempts.rebuffed(state, f"this fails: {names}", prompts.failed_gate(gate))
+    state = joining.rebuffed(state, gate, names)
     return replace(state, findings=gate.findings, unable=bool(missing))
 
 
@@ -344,7 +352,7 @@ def _has_work(change: Change | None) -> bool:
 def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind in OURS:  # what was cut off may have left locks: take it up anew
         by_a_stop = failed.kind is not FailureKind.INTERRUPTED
-        return replace(state, base="", stash=state.stash or by_a_stop)
+        return replace(joining.apart(state), base="", stash=state.stash or by_a_stop)
     if failed.kind in BRAKED:
         return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:

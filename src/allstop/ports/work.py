@@ -97,17 +97,26 @@ class Workspaces(Protocol):
         """Commit what was left uncommitted, and say where the work stands."""
         ...
 
-    async def subject(self, workspace: str, label: str, *, commit: str = "") -> Subject | Failed:
+    async def subject(
+        self, workspace: str, label: str, *, commit: str = "", follows: str = ""
+    ) -> Subject | Failed:
         """What `candidate` would have in it; no clone is made."""
         ...
 
     async def candidate(
-        self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
+        self,
+        workspace: str,
+        label: str,
+        *,
+        commit: str = "",
+        follows: str = "",
+        restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
         """A clean clone of `commit`, or of the work's last one, where it can be checked.
 
         Nothing the agent left lying about is in it. Paths that match `restore` are as in the
-        base, whatever the work made of them.
+        base, whatever the work made of them. MOVED: the work has not all of the branch `follows`,
+        which is asked of no `commit`.
         """
         ...
 

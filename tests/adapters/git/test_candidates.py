@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.git.desk import commit, git
-from allstop.core.moves import Failed
+from allstop.core.moves import Failed, FailureKind
 from allstop.ports import FileChange, Subject
 
 
@@ -57,6 +57,28 @@ async def test_b16_what_is_only_looked_at_is_the_same_and_has_no_clone(desk):
         assert work == Subject(candidate.base, candidate.commit, candidate.tree)
         assert await desk.workspaces.changes(work) == [FileChange("x", "A", ("12",))]
         await desk.workspaces.drop_candidate("w")
+
+
+async def test_k19_work_that_does_not_have_all_of_its_branch_is_told(desk):
+    """K19: and nothing is cloned; the work goes on to be checked as it is where that is asked."""
+    await desk.worked("echo x >x")
+    assert (await desk.candidate(follows="main")).base == git(desk.root, "rev-parse", "main")
+    await desk.workspaces.drop_candidate("w")
+    tip = commit(desk.root, b_txt="main has moved on\n")
+
+    said = Failed(kind=FailureKind.MOVED, message=f"main is at {tip[:10]} by now")
+    assert await desk.workspaces.candidate("w", "run", follows="main") == said
+    assert await desk.workspaces.subject("w", "run", follows="main") == said
+    assert not desk.tree().with_name("check").exists()
+    await desk.opened(onto=tip)
+    await desk.kept()
+    assert (await desk.candidate(follows="main")).base == tip
+
+
+async def test_k19_a_branch_that_is_gone_has_not_moved(desk):
+    await desk.worked("echo x >x")
+
+    assert isinstance(await desk.workspaces.subject("w", "run", follows="gone"), Subject)
 
 
 async def test_b16_what_has_no_beginning_can_not_be_looked_at(desk):

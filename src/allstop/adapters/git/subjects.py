@@ -5,6 +5,7 @@ from __future__ import annotations
 from allstop.adapters.git.merging import NEAR
 from allstop.adapters.git.names import branch_ref
 from allstop.adapters.git.repository import GitError, Repository
+from allstop.core.moves import Failed, FailureKind
 from allstop.ports import Subject
 
 
@@ -41,3 +42,11 @@ async def of_work(repository: Repository, workspace: str, work: str, target: str
         done = await repository.run("merge-base", line, work)
         line = done.out.decode().strip() or line
     return Subject(line, work, tree or "")
+
+
+async def moved(repository: Repository, work: Subject, branch: str) -> Failed | None:
+    """Where this branch is by now, if the work has not all of it."""
+    tip = await repository.branch(branch) if branch else None
+    if tip is None or tip == work.base:
+        return None
+    return Failed(kind=FailureKind.MOVED, message=f"{branch} is at {tip[:10]} by now")

@@ -166,20 +166,30 @@ class GitWorkspaces:
             message = f"the workspace is damaged: {error}"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)
 
-    async def subject(self, workspace: str, label: str, *, commit: str = "") -> Subject | Failed:
+    async def subject(
+        self, workspace: str, label: str, *, commit: str = "", follows: str = ""
+    ) -> Subject | Failed:
         meta = self._tree(workspace).meta()
         try:
-            return await self._to_check(workspace, label, commit, meta)
+            return await self._to_check(workspace, label, meta, commit=commit, follows=follows)
         except TROUBLE as error:
             return _failed(error)
 
     async def candidate(
-        self, workspace: str, label: str, *, commit: str = "", restore: Sequence[str] = ()
+        self,
+        workspace: str,
+        label: str,
+        *,
+        commit: str = "",
+        follows: str = "",
+        restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
         clean = self._tree(workspace).check
         meta = self._tree(workspace).meta()
         try:
-            found = await self._to_check(workspace, label, commit, meta)
+            found = await self._to_check(workspace, label, meta, commit=commit, follows=follows)
+            if isinstance(found, Failed):
+                return found
             shown = found.commit
             if restore:
                 shown = await with_restored(
@@ -370,13 +380,14 @@ class GitWorkspaces:
     # --- checking ---
 
     async def _to_check(
-        self, workspace: str, label: str, commit: str, meta: Meta | None
-    ) -> Subject:
+        self, workspace: str, label: str, meta: Meta | None, *, commit: str, follows: str
+    ) -> Subject | Failed:
         if commit:
             return await subjects.of_merge(self._repository, commit)
         work = await self._tip(workspace, label)
-        target = meta.target if meta else ""
-        return await subjects.of_work(self._repository, workspace, work, target)
+        target = follows or (meta.target if meta else "")
+        found = await subjects.of_work(self._repository, workspace, work, target)
+        return (await subjects.moved(self._repository, found, follows)) or found
 
     def _tree(self, workspace: str) -> Tree:
         return self._trees.of(workspace)
