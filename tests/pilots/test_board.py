@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core import prompts
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
     AddTasks,
@@ -188,7 +187,6 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         stuck_after=2,
         terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
-        words=prompts.EDITION,  # B7: with PROGRESS
         edition=EDITION,
     )
     assert (own.agents, own.goal) == (("ben", "anna"), "own\n\nmore")

@@ -32,6 +32,7 @@ from allstop.core.moves import (
 from allstop.core.prompting import prompt
 from allstop.core.remarks import Remark
 from allstop.core.replies import Said, Signal
+from allstop.core.specs import EDITION
 from allstop.pilots.task import AGAIN, TaskPilot
 from flight import Flight
 from histories import NOW
@@ -47,7 +48,7 @@ FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 def fly(**spec):
     given = {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT}
-    return Flight(TaskPilot(), {**given, "words": prompts.EDITION, **spec})
+    return Flight(TaskPilot(), {**given, "edition": EDITION, **spec})
 
 
 def fly_in_a_workspace(**spec):
@@ -94,15 +95,21 @@ def test_complete_with_work_is_checked_and_brought_home_and_done():
     flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t")
 
     assert flight.back(said(COMPLETE, WORK)) == RunChecks(
-        checks=(Check(name="Tests", run="pytest -q"),), workspace="t"
+        checks=(Check(name="Tests", run="pytest -q"),), workspace="t", follows="main"
     )
     assert flight.back(ChecksDone()) == Deliver(workspace="t", branch="allstop/t")
     assert flight.back(Delivered(branch="allstop/t", commit="c1")) == VERIFIED
 
 
-def test_complete_without_checks_or_branch_is_done_at_once():
+def test_complete_without_a_repository_is_done_at_once():
     assert fly().back(said(COMPLETE)) == DONE
-    assert fly_in_a_workspace().back(said(COMPLETE, WORK)) == VERIFIED
+
+
+def test_complete_without_checks_or_branch_is_done_once_it_was_looked_at():
+    flight = fly_in_a_workspace()
+
+    assert flight.back(said(COMPLETE, WORK)) == RunChecks(checks=(), workspace="t")
+    assert flight.back(ChecksDone()) == VERIFIED
 
 
 def test_a_turn_goes_on_in_the_same_conversation():
@@ -163,8 +170,9 @@ def test_k20_complete_without_a_change_is_not_complete(change):
 def test_work_of_an_earlier_turn_counts_for_a_later_complete():
     flight = fly_in_a_workspace()
     flight.back(said("half", WORK))
+    flight.back(said(COMPLETE))
 
-    assert flight.back(said(COMPLETE)) == VERIFIED
+    assert flight.back(ChecksDone()) == VERIFIED
 
 
 def test_b7_failed_checks_come_back_with_command_exit_code_and_end_of_output():
@@ -620,6 +628,7 @@ def test_a_workspace_that_failed_to_open_by_chance_is_tried_again_after_a_wait()
 def test_a_delivery_that_was_cut_off_is_taken_up_again():
     flight = fly_in_a_workspace(branch="b")
     flight.back(said(COMPLETE, WORK))
+    flight.back(ChecksDone())
 
     assert isinstance(flight.back(failed(FailureKind.INTERRUPTED)), OpenWorkspace)
     assert flight.back(WorkspaceOpen(base="base")) == Deliver(workspace="t", branch="b")
@@ -670,7 +679,8 @@ def test_p5_whoever_takes_over_works_on_its_own_terms():
     move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=after(60)))
 
     assert (move.agent, move.timeout_s, move.idle_s, move.max_tokens) == ("second", 7.0, 5.0, 90)
-    assert flight.back(said("no signal", WORK)).outcome is Outcome.DONE
+    flight.back(said("no signal", WORK))
+    assert flight.back(ChecksDone()).outcome is Outcome.DONE
 
 
 # --- the spec ---

@@ -32,14 +32,18 @@ def gate(state: TaskState) -> Move:
     if is_joining(state):
         message = f"Merge {spec.task} to check it"
         return Integrate(workspace=spec.task, target=spec.target or "", message=message)
-    has_to_follow = spec.edition >= 2 and state.joined is None and bool(state.held_to.checks)
     return RunChecks.by(
         state.held_to,
         spec.task,
         commit=_merge(state.joined),
-        follows=(spec.target or "") if has_to_follow else "",
+        follows=(spec.target or "") if _has_to_follow(state) else "",
         timeout_s=None if left_s == math.inf else left_s,
     )
+
+
+def _has_to_follow(state: TaskState) -> bool:
+    is_known = state.behind or state.joined is not None
+    return state.spec.edition >= 2 and bool(state.held_to.checks) and not is_known
 
 
 def _merge(joined: Integrated | Failed | None) -> str:
@@ -58,7 +62,7 @@ def is_joining(state: TaskState) -> bool:
 def came_back(state: TaskState, result: Result) -> TaskState | None:
     """The state with what was found out of the target; None where this is about something else."""
     match result:
-        case Failed(kind=FailureKind.MOVED) if state.spec.edition >= 2 and not state.behind:
+        case Failed(kind=FailureKind.MOVED) if _has_to_follow(state):
             return replace(state, behind=True)
         case Integrated() if is_joining(state):
             return replace(state, joined=result)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.plain import ending
 from allstop.core.prompting import Prompt, prompt
+from allstop.core.specs import EDITION
 
 SIGNALS = """\
 You work alone in a clone of the repository; commit your work or leave it in the files, both count.
@@ -18,9 +19,6 @@ End your final message with exactly one of these lines, and nothing after it:
 
 PROGRESS = """\
 <promise>PROGRESS: 40% text</promise>  how far you are; you will be asked to go on"""
-
-EDITION = 2
-"""Of the words that every prompt of a task ends with. The second names PROGRESS."""
 
 OUTPUT_CHARS = 4000
 

@@ -30,7 +30,7 @@ from allstop.core.run import Deciding, Pilot, RunState
 
 S = TypeVar("S")
 
-LATER = frozenset({"stash", "terms", "before", "words", "edition"})
+LATER = frozenset({"stash", "terms", "before", "edition"})
 """What older versions did not tell the runs they started."""
 
 

@@ -15,7 +15,8 @@ from allstop.core.retries import Backoff, Endurance
 
 EDITION = 2
 """Of the rules by which tasks are worked on. What was begun by older ones is gone on with, and
-replayed, by those: the first had no gate where neither a command nor a path was configured."""
+replayed, by those: the first had no gate where neither a command nor a path was configured, checked
+work without what was new on its target, and did not tell agents of PROGRESS."""
 
 
 class Mode(StrEnum):
@@ -77,7 +78,6 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     stash: bool = False  # a person ended the attempt before it: what it left is put aside
     crash_ends: bool = False  # whoever started it decides what then; else it is tried again
     before: Before = Before()
-    words: int = 1  # the edition of what its agent is told
     edition: int = 1  # of the rules
 
     @property

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core import attempts, orders, picking, prompts
+from allstop.core import attempts, orders, picking
 from allstop.core import board as boards
 from allstop.core.allotting import limits_of_attempt
 from allstop.core.board import Board
@@ -215,7 +215,6 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
         before=attempts.before(task),
-        words=prompts.EDITION,
         edition=EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"

@@ -228,7 +228,7 @@ def _turn(state: TaskState, brief: Brief) -> Move:
         news = "\n\n".join(filter(None, [news, *map(prompts.told, state.told)]))
     return TakeTurn(
         agent=agent,
-        prompt=prompts.turn(spec.goal, news, spec.words),
+        prompt=prompts.turn(spec.goal, news, spec.edition),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
         timeout_s=min(terms.turn_s, left_s) if _is_cut_by_turns(spec) else left_s,
