@@ -1277,6 +1277,8 @@ export interface components {
             protection: components["schemas"]["Protection"];
             /** @default null */
             timeout_s: number | null;
+            /** @default  */
+            follows: string;
         };
         /**
          * Check
