@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from allstop.core.auto import EDITION
 from people import alive, wait_for
 
 SETTINGS = """
@@ -89,7 +90,7 @@ def test_f7_every_decision_has_a_receipt_and_can_be_replayed(coder, tmp_path):
         "continue", "review", "stop", "continue", "review", "stop"
     ]  # fmt: skip
     assert receipts[0]["summary"]["status"] == "completed"
-    assert receipts[0]["edition"] == 2
+    assert receipts[0]["edition"] == EDITION
     log = [json.loads(line) for line in person.allstop("log", "auto1", "--json").splitlines()]
     made = [event["decided"]["decision"] for event in log if "decided" in event]
     assert made == [each["decision"] for each in receipts]

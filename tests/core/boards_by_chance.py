@@ -13,6 +13,7 @@ from allstop.core.commands import (
     Approve,
     Assign,
     EditTask,
+    Give,
     Order,
     Pin,
     Redo,
@@ -21,6 +22,7 @@ from allstop.core.commands import (
     Retry,
     RollBack,
     Skip,
+    Take,
 )
 from allstop.core.tasks import Changes, NewTask, Status
 from allstop.testing.clock import EPOCH
@@ -61,6 +63,8 @@ def some_command(chance, board, ids=IDS):
             Reject(task=name),
             Approve(task=name),
             RollBack(task=name),
+            Take(task=name),
+            Give(task=name, commit="by hand"),
         ]
     )
 

@@ -18,7 +18,7 @@ End your final message with exactly one of these lines, and nothing after it:
 <promise>PENDING: question</promise>   you need an answer from a person first"""
 
 PROGRESS = """\
-<promise>PROGRESS: 40% text</promise>  how far you are; you will be asked to go on"""
+<promise>PROGRESS: 40% text</promise>  how far you are; another turn follows"""
 
 OUTPUT_CHARS = 4000
 
