@@ -181,6 +181,36 @@ def test_b17_a_conflict_that_stays_goes_to_the_person(person):
     assert person.tasks()["T2"] != "done"
 
 
+def test_b17_b20_a_person_resolves_a_conflict_by_hand(person):
+    """B20: what is given back comes in before what did not fit, though a merge is half made."""
+    settings = MERGE_AT_ONCE + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n"
+    person.agent(CONFLICT.format(resolve="echo half >>a.txt"), settings=settings)
+    person.commit()
+    person.try_allstop("run", "go north", "go south")
+    assert "<<<<<<<" in (person.repository / ".allstop/workspaces/T2/tree/a.txt").read_text(), (
+        "the agent has left it"
+    )
+    person.agent("cat >told.txt; echo '<promise>COMPLETE</promise>'", settings=settings)
+    clone = person.home / "by-hand"
+
+    person.allstop("take", "T2", "--at", str(clone))
+    person.git("-C", str(clone), "fetch", "-q", str(person.repository), "main")
+    person.git("-C", str(clone), "merge", "-q", "-X", "ours", "--no-edit", "FETCH_HEAD")
+    (clone / "a.txt").write_text("hello\nnorth and south\n")
+    (clone / "new.txt").write_text("by hand\n")
+    person.git("-C", str(clone), "add", "-A")
+    person.git("-C", str(clone), "commit", "-qm", "By hand")
+    person.allstop("give", "T2", "--at", str(clone))
+    person.allstop("run", "T2")
+
+    assert person.tasks() == {"T1": "done", "T2": "done"}
+    assert (person.repository / "a.txt").read_text() == "hello\nnorth and south\n"
+    assert (person.repository / "new.txt").read_text() == "by hand\n"
+    told = (person.repository / "told.txt").read_text()
+    assert "A person has worked on this by hand" in told
+    assert "resolve the conflicts" not in told
+
+
 def test_b15_b16_b17_conflict_markers_are_not_merged_although_nothing_is_configured(person):
     """B16: the gate looks at the change, whatever is configured; B15: and says that it ran nothing."""
     person.agent(

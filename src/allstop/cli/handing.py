@@ -35,7 +35,9 @@ def take(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     if as_json:
         print_json(_shown(task_id, taken))
         return
-    click.echo(f"{task_id} is yours: {taken.at}, at {taken.commit[:10]}. Its agent waits.")
+    click.echo(
+        f"{task_id} is yours: {taken.at}, at {taken.commit[:10]}. Nobody else works on it meanwhile."
+    )
     more = f" --at {taken.at}" if at else ""
     click.echo(f"Commit there, then: allstop give {task_id}{more}")
 

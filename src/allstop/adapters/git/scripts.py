@@ -118,7 +118,7 @@ if [ -f "$bringing" ] && [ ! -f .git/MERGE_HEAD ] &&
   [ "$(cat "$bringing")" = "$(git rev-parse HEAD)" ]; then
   git reset -q --hard && git clean -fdq
 fi
-if [ "$stash" = 1 ] && is_dirty; then
+if { [ "$stash" = 1 ] && is_dirty; } || { [ "$stash" = 2 ] && [ -f .git/MERGE_HEAD ]; }; then
   add_all "$@" || true
   if git stash push -q -u -m "$message"; then printf 'stashed\\0'; else printf 'kept\\0'; fi
 fi
@@ -140,6 +140,8 @@ git diff --name-only --diff-filter=U -z
 
 A merge that was cut off before git had noted it (`MERGE_HEAD`) is undone: all that was there before
 it was committed, so nothing in the tree is anybody's work.
+
+With `stash` 1 all that is left uncommitted is put aside; with 2 only a merge that is under way.
 
 Prints words and, after `conflicts`, names of files, each with a NUL. Arguments after the eighth
 are pathspecs of what is nobody's work.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from allstop.adapters.git import laying
 from allstop.adapters.git.boxes import Boxes, BoxFailedError
 from allstop.adapters.git.making import Making
-from allstop.adapters.git.names import folder_name
+from allstop.adapters.git.names import branch_ref, folder_name
 from allstop.adapters.git.repository import Repository
 from allstop.adapters.git.scripts import DAMAGED, MISSING, TAKE_UP, not_work
 from allstop.adapters.git.trees import Meta, Tree
@@ -48,6 +48,8 @@ class Resuming:
     ) -> WorkspaceOpen:
         """Killed half-way and done again, it comes to the same.
 
+        What is given comes in also where a merge is under way: that is put aside.
+
         Raises:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be taken up.
         """
@@ -57,10 +59,11 @@ class Resuming:
             ref = self._repository.own.base(workspace)
             await self._repository.set_refs(f"update {ref} {onto}")
         notes: list[str] = []
-        told = await self._look(tree, meta, workspace, label, onto or given, stash=stash)
+        aside = 1 if stash else 2 if given else 0
+        told = await self._look(tree, meta, workspace, label, onto or given, aside)
         if told is None:
             meta = await self._make_anew(tree, meta, workspace, label, notes)
-            told = await self._tell(tree, meta, workspace, label, onto or given, stash=stash)
+            told = await self._tell(tree, meta, workspace, label, onto or given, aside)
         if onto:
             meta = replace(meta, base=onto)
             tree.finish(meta)
@@ -72,27 +75,42 @@ class Resuming:
             notes=tuple(notes),
         )
 
+    async def tip_beyond(self, workspace: str, target: str, meta: Meta) -> str:
+        """The target's tip, where it has all of the work in its history already; else "".
+
+        Git merges no commit twice: where the work was taken out again, none that goes on from it
+        could land whole.
+        """
+        ref = branch_ref(target)
+        if ref is None:
+            return ""
+        own = self._repository.own
+        tip, work = await self._repository.named(f"{ref}^{{commit}}", own.tip(workspace))
+        if tip is None or work is None or work == meta.base:
+            return ""
+        return tip if await self._repository.is_ancestor(work, tip) else ""
+
     async def _look(
-        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, *, stash: bool
+        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, stash: int
     ) -> _Told | None:
         """None where it is beyond repair."""
         if tree.refused.exists() or not tree.work.is_dir() or self._making.is_bent(tree):
             return None
         tree.home.mkdir(mode=0o700, exist_ok=True)
         try:
-            return await self._tell(tree, meta, workspace, label, onto, stash=stash)
+            return await self._tell(tree, meta, workspace, label, onto, stash)
         except BoxFailedError as error:
             if error.code == DAMAGED:
                 return None
             raise
 
     async def _tell(
-        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, *, stash: bool
+        self, tree: Tree, meta: Meta, workspace: str, label: str, onto: str, stash: int
     ) -> _Told:
         place = self._making.place(tree, meta)
         name = folder_name(workspace)
         words = (
-            *(meta.base, onto, str(int(stash)), f"Left over of {name}"),
+            *(meta.base, onto, str(stash), f"Left over of {name}"),
             *(laying.config_of(meta.base), self._making.alternates(meta), f"allstop/{name}"),
         )
         excluded = not_work(meta.excluded)

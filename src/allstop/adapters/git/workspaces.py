@@ -98,44 +98,48 @@ class GitWorkspaces:
         stash: bool = False,
         given: str = "",
     ) -> WorkspaceOpen | Failed:
-        async with self.alone(workspace):
-            opened = await self._open(workspace, target, label, onto=onto, stash=stash)
-        if not given or isinstance(opened, Failed) or opened.conflicts:
-            return opened
         try:
-            return await self._with_given(workspace, label, opened, given)
+            async with self.alone(workspace):
+                if not given:
+                    return await self._open(workspace, target, label, onto=onto, stash=stash)
+                first = await self._with_given(workspace, target, label, given, stash=stash)
+                if first.conflicts:
+                    return first
+                opened = await self._open(workspace, target, label, onto=onto)
+                return _after(first, opened)
         except TROUBLE as error:
             return _failed(error)
 
     async def _with_given(
-        self, workspace: str, label: str, opened: WorkspaceOpen, given: str
+        self, workspace: str, target: str, label: str, given: str, *, stash: bool
     ) -> WorkspaceOpen:
-        tree = self._tree(workspace)
-        meta = tree.meta()
-        assert meta is not None, "it was just opened"
+        """Before anything else: a person may have fitted the work to what is brought in next."""
         commit = await self._commit_to_bring(given)
-        again = await self._resuming.take_up(tree, meta, workspace, label, given=commit)
-        return replace(again, stashed=opened.stashed, notes=(*opened.notes, *again.notes))
+        tree = self._tree(workspace)
+        made = None
+        if (meta := tree.meta()) is None:
+            meta, made = await self._open_first(tree, workspace, target, label)
+        taken = await self._resuming.take_up(
+            tree, meta, workspace, label, given=commit, stash=stash
+        )
+        return _after(made, taken) if made else taken
 
     async def _open(
-        self, workspace: str, target: str, label: str, *, onto: str, stash: bool
-    ) -> WorkspaceOpen | Failed:
-        try:
-            brought = await self._commit_to_bring(onto)
-            tree = self._tree(workspace)
-            meta = tree.meta()
-            if meta is not None:
-                brought = brought or await self._tip_beyond(workspace, target, meta)
-                return await self._resuming.take_up(
-                    tree, meta, workspace, label, onto=brought, stash=stash
-                )
-            meta, opened = await self._open_first(tree, workspace, target, label)
-            if not brought or await self._repository.is_ancestor(brought, meta.base):
-                return opened
-            again = await self._resuming.take_up(tree, meta, workspace, label, onto=brought)
-            return replace(again, notes=(*opened.notes, *again.notes))
-        except TROUBLE as error:
-            return _failed(error)
+        self, workspace: str, target: str, label: str, *, onto: str, stash: bool = False
+    ) -> WorkspaceOpen:
+        brought = await self._commit_to_bring(onto)
+        tree = self._tree(workspace)
+        meta = tree.meta()
+        if meta is not None:
+            brought = brought or await self._resuming.tip_beyond(workspace, target, meta)
+            return await self._resuming.take_up(
+                tree, meta, workspace, label, onto=brought, stash=stash
+            )
+        meta, opened = await self._open_first(tree, workspace, target, label)
+        if not brought or await self._repository.is_ancestor(brought, meta.base):
+            return opened
+        again = await self._resuming.take_up(tree, meta, workspace, label, onto=brought)
+        return _after(opened, again)
 
     def place(self, workspace: str) -> Box:
         tree = self._tree(workspace)
@@ -296,21 +300,6 @@ class GitWorkspaces:
             raise GitError(f"there is no commit {onto!r} to bring in")
         return commit
 
-    async def _tip_beyond(self, workspace: str, target: str, meta: Meta) -> str:
-        """The target's tip, where it has all of the work in its history already; else "".
-
-        Git merges no commit twice: where the work was taken out again, none that goes on from it
-        could land whole.
-        """
-        ref = branch_ref(target)
-        if ref is None:
-            return ""
-        own = self._repository.own
-        tip, work = await self._repository.named(f"{ref}^{{commit}}", own.tip(workspace))
-        if tip is None or work is None or work == meta.base:
-            return ""
-        return tip if await self._repository.is_ancestor(work, tip) else ""
-
     async def _open_first(
         self, tree: Tree, workspace: str, target: str, label: str
     ) -> tuple[Meta, WorkspaceOpen]:
@@ -391,6 +380,12 @@ class GitWorkspaces:
 
     def _tree(self, workspace: str) -> Tree:
         return self._trees.of(workspace)
+
+
+def _after(first: WorkspaceOpen, then: WorkspaceOpen) -> WorkspaceOpen:
+    """What is told of two steps; the later one says how it stands."""
+    stashed = first.stashed or then.stashed
+    return replace(then, stashed=stashed, notes=(*first.notes, *then.notes))
 
 
 def _failed(error: Exception) -> Failed:
