@@ -6,7 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.cli.joining import Joined
+from allstop.core.commands import Raise
+from allstop.core.events import Commanded
 from allstop.core.ids import BOARD
 from control_rooms import ControlRoom
 from parlours import says, talker, writes
@@ -152,6 +156,72 @@ def test_p7_of_all_who_watch_one_goes_on_and_the_others_watch_that(person, drivi
     assert [watch.returncode for watch in begun] == [0, 0, 0], "\n---\n".join(said)
     assert set(person.tasks().values()) == {"done"}
     assert sorted(person.merged()) == ["T1", "T2", "T3"]
+
+
+ONE_IS_SLOW = f"case $(cat) in *slow*) {ONCE_CUT_OFF} ;; *) {WORKS} ;; esac"
+ONE_IS_BLOCKED = f"""
+case $(cat) in *never*) echo '<promise>BLOCKED: no</promise>'; exit ;; esac
+{ONCE_CUT_OFF}
+"""
+
+
+async def test_k5_whoever_goes_on_with_a_board_is_held_to_what_was_said_to_it(person):
+    """K5, P7: its budget and how many it may start are on the record, and so is what was used."""
+    person.agent(ONE_IS_SLOW)
+    person.commit()
+    for title in ("slow", "two", "three"):
+        person.allstop("add", title)
+    first = person.start("run", "--budget", "5", "--count", "2", "--parallel", "1")
+    _is_under_way(person, 1)
+    watch = person.start("run", "T1")
+    while "driven by" not in (line := watch.stdout.readline()):
+        assert line, "it ended"
+
+    first.kill()
+    said, _ = watch.communicate(timeout=60)
+
+    journal = SqliteJournal(person.repository / ".allstop", SystemClock())
+    events = [each.event for each in await journal.read(BOARD)]
+    journal.close()
+    raised = [
+        e.command for e in events if isinstance(e, Commanded) and isinstance(e.command, Raise)
+    ]
+    assert watch.returncode == 0, said
+    assert person.tasks() == {"T1": "done", "T2": "done", "T3": "pending"}
+    assert [each.limits.cost_microusd for each in raised] == [5_000_000]
+
+
+def test_p7_what_is_done_already_is_no_reason_not_to_go_on(person, driving):
+    """P7: nor does it change what became of it."""
+    room = driving(ONE_IS_SLOW)
+    person.allstop("add", "quick")
+    person.allstop("add", "slow")
+    watch = person.start("run", "T1", "T2")
+    wait_for(lambda: person.tasks()["T1"] == "done", "the quick one")
+    _is_under_way(person, 1)
+
+    room.kill()
+    said, _ = watch.communicate(timeout=60)
+
+    assert watch.returncode == 0, said
+    assert person.tasks() == {"T1": "done", "T2": "done"}
+    assert sorted(person.merged()) == ["T1", "T2"]
+
+
+def test_p7_the_exit_code_tells_of_what_was_only_watched_too(person, driving):
+    """P7."""
+    room = driving(ONE_IS_BLOCKED)
+    person.allstop("add", "never")
+    person.allstop("add", "slow")
+    watch = person.start("run", "T1", "T2")
+    wait_for(lambda: person.tasks()["T1"] == "blocked", "the end of the first")
+    _is_under_way(person, 1)
+
+    room.kill()
+    said, _ = watch.communicate(timeout=60)
+
+    assert watch.returncode == 1, said
+    assert person.tasks() == {"T1": "blocked", "T2": "done"}
 
 
 def test_k2_nobody_goes_on_where_the_process_is_gone_because_all_is_stopped(person, driving):

@@ -180,15 +180,17 @@ async def at_work(
     known: boards.Read,
     claim: ExitStack,
     show: Callable[[str], None],
+    since: datetime | None = None,
 ) -> AsyncIterator[Session]:
     """Drive the board until the block is left; it was claimed before anything was said to it.
 
-    It is big: as far as it is known, it is not read and folded again.
+    It is big: as far as it is known, it is not read and folded again. What its end tells of began
+    now, or earlier where others have driven it.
 
     Raises:
         AllstopError: another process has taken it in between; it works on what was said.
     """
-    since = house.clock.now()
+    since = since or house.clock.now()
     seqs = {head.run: head.seq for head in await house.journal.heads()}
     async with (
         hooks_at_hand(house, known, show) as hurry,

@@ -73,6 +73,23 @@ async def work(
         return await _driven(house, spec, known, claim, only, as_json=as_json)
 
 
+async def take_over(house: House, only: Collection[str], since: datetime, *, as_json: bool) -> int:
+    """Go on with a board whose process is gone, as it was told to: nothing is said to it, so that
+    all its limits hold. The exit code is about `only`, and about what happened since.
+
+    Raises:
+        HeldError: another process drives the board.
+    """
+    await refuse_if_stopped(house)
+    hold_many()
+    with ExitStack() as claim:
+        claim.enter_context(house.journal.claim(BOARD))
+        known = await boarding.renew(house, await boards.read(house))
+        spec = known.state.spec
+        refuse_absent(house, boarding.needed(spec, known.state))
+        return await _driven(house, spec, known, claim, only, since=since, as_json=as_json)
+
+
 def _tell_notes(house: House, budget_usd: float | None) -> None:
     said = [*map(str, house.loaded.untrusted), *equipping.notes(house)]
     if budget_usd is not None:
@@ -89,9 +106,10 @@ async def _driven(
     only: Collection[str],
     *,
     as_json: bool,
+    since: datetime | None = None,
 ) -> int:
     with make_board_screen(as_json=as_json) as screen:
-        async with boarding.at_work(house, spec, known, claim, screen.note) as session:
+        async with boarding.at_work(house, spec, known, claim, screen.note, since) as session:
             isolation = session.shop.launcher.isolation
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from allstop.app.speaking import refuse_if_stopped
 from allstop.app.speech import EARS
 from allstop.app.watching import Watcher
 from allstop.cli.board_screen import BoardScreen, make_board_screen
-from allstop.cli.boarding import exit_code, left, limit_of
+from allstop.cli.boarding import exit_code, left, limit_of, take_over
 from allstop.cli.output import STOPPED
 from allstop.core import run as runs
 from allstop.core.helm import Hold
@@ -27,7 +28,7 @@ from allstop.core.specs import BoardSpec
 from allstop.core.tasks import Status, Task
 from allstop.pilots import PILOTS
 from allstop.pilots.board import BoardState
-from allstop.ports import Clock, Holder, Live, Placed
+from allstop.ports import Clock, HeldError, Holder, Live, Placed
 
 if TYPE_CHECKING:
     from allstop.app.house import House
@@ -44,15 +45,12 @@ async def start_tasks(
     only: Collection[str],
     holder: Holder | None,
     as_json: bool,
-) -> int | None:
-    """Have tasks worked on, whatever else the board does; the exit code is about these.
-
-    None where nobody drives the board any more.
-    """
+) -> int:
+    """Have tasks worked on, whatever else the board does; the exit code is about these."""
     await refuse_if_stopped(house)
     joined = await _beginning(house, only)
     await boards.tell(house, decide)
-    return await _watch(house, joined, holder, as_json=as_json)
+    return await _seen_to_its_end(house, joined, holder, as_json=as_json)
 
 
 async def go_on(
@@ -62,32 +60,43 @@ async def go_on(
     budget_usd: float | None,
     holder: Holder | None,
     as_json: bool,
-) -> int | None:
-    """Have the whole board go on in this way; within its limits if no budget is named.
-
-    None where nobody drives it any more.
-    """
+) -> int:
+    """Have the whole board go on in this way; within its limits if no budget is named."""
     await refuse_if_stopped(house)
     joined = await _beginning(house, ())
     read = await boards.read(house)
     await boarding.equip(
         house, spec, lambda state: [], read, read.run.limits, budget_usd=budget_usd
     )
-    return await _watch(house, joined, holder, as_json=as_json)
+    return await _seen_to_its_end(house, joined, holder, as_json=as_json)
 
 
-async def _beginning(house: House, only: Collection[str]) -> Joined:
+async def _beginning(house: House, only: Collection[str], since: datetime | None = None) -> Joined:
     watcher = Watcher(house)
     await watcher.begin()
-    return Joined(house, watcher, only)
+    return Joined(house, watcher, only, since or house.clock.now())
+
+
+async def _seen_to_its_end(
+    house: House, joined: Joined, holder: Holder | None, *, as_json: bool
+) -> int:
+    """By whoever drives it; by ourselves where that process is gone and no other was quicker."""
+    while (code := await _watch(house, joined, holder, as_json=as_json)) is None:
+        with suppress(HeldError):
+            return await take_over(house, joined.only, joined.since, as_json=as_json)
+        holder = house.journal.holders().get(BOARD)
+        joined = await _beginning(house, joined.only, joined.since)
+    return code
 
 
 class Joined:
     """The board as its record tells, from the moment of being made."""
 
-    def __init__(self, house: House, watcher: Watcher, only: Collection[str]) -> None:
+    def __init__(
+        self, house: House, watcher: Watcher, only: Collection[str], since: datetime
+    ) -> None:
         self.clock: Clock = house.clock
-        self.since: datetime = house.clock.now()
+        self.since = since
         self.seqs = {head.run: head.seq for head in watcher.heads}
         self.only = only
         self.watcher = watcher
@@ -174,6 +183,7 @@ def _is_to_come(task: Task) -> bool:
 async def _watch(
     house: House, joined: Joined, holder: Holder | None, *, as_json: bool
 ) -> int | None:
+    """None where nobody drives the board any more."""
     who = f"process {holder.pid}" if holder else "another process"
     await joined.renew()
     with make_board_screen(as_json=as_json) as screen, ear(house.folder / EARS) as own:

@@ -96,22 +96,17 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
         todo = _to_do(state, named, prompts, asked.agent, hand_over=hand_over)
         return _naming(only, named, todo)
 
-    while True:
-        if not house.has_store or BOARD not in house.journal.holders():
-            with suppress(HeldError):  # another process was quicker, and nothing was said yet
-                return await work(
-                    house, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
-                )
-        holder = house.journal.holders().get(BOARD)
-        if asked.what:
-            _refuse_for_one(asked, budget, holder)
-            tell = partial(decide, hand_over=True)
-            code = await start_tasks(house, tell, only=only, holder=holder, as_json=as_json)
-        else:
-            code = await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
-        if code is not None:
-            return code
-        known, named, prompts = await read(house), list(only), []  # nobody drives it any more
+    if not house.has_store or BOARD not in house.journal.holders():
+        with suppress(HeldError):  # another process was quicker, and nothing was said yet
+            return await work(
+                house, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
+            )
+    holder = house.journal.holders().get(BOARD)
+    if asked.what:
+        _refuse_for_one(asked, budget, holder)
+        tell = partial(decide, hand_over=True)
+        return await start_tasks(house, tell, only=only, holder=holder, as_json=as_json)
+    return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
 
 
 def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -> None:
