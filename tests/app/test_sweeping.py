@@ -7,7 +7,7 @@ import pytest
 
 from allstop.adapters.clock import SystemClock
 from allstop.app import board as boards
-from allstop.app import doing
+from allstop.app import cleaning, doing
 from allstop.app.doing import do
 from allstop.app.opening import StartBoard
 from allstop.app.station import station
@@ -110,3 +110,25 @@ async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_go
             return (await boards.find(house, task)).status is Status.BLOCKED
 
         await until(ended, "it to go on")
+
+
+async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
+    house, person, monkeypatch
+):
+    """B17: a file may be another's, or on a disk that is gone."""
+
+    async def refuses(*_, **__):
+        raise PermissionError(1, "Operation not permitted", "stuck")
+
+    notes = []
+    async with station(house, note=notes.append) as here:
+        task = await ends_as(here, Status.DONE, agent="worker")
+        house.clock = Later(days=8)
+        monkeypatch.setattr(cleaning, "sweep_away", refuses)
+        await here.sweep()
+
+        assert here.drives(BOARD)
+    assert kept(house, person, task) == (True, True)
+    assert [note for note in notes if "stays" in note] == [
+        f"The workspace of {task} stays: [Errno 1] Operation not permitted: 'stuck'"
+    ]

@@ -168,12 +168,16 @@ class Station:
         """Remove the workspaces of what was over long enough ago, where nothing is lost with them."""
         if not self.house.has_store or self._shop.trees is None:
             return
-        board = (await boards.read(self.house)).state.board
+        try:
+            board = (await boards.read(self.house)).state.board
+        except AllstopError as error:  # whoever works is told of it, too
+            self._note(f"Old workspaces stay: {error.message}")
+            return
         for name in cleaning.due(self.house, board):
             try:
                 await self._sweep_away(name, self._shop.trees)
-            except AllstopError as error:
-                self._note(f"The workspace of {name} stays: {error.message}")
+            except (AllstopError, OSError) as error:
+                self._note(f"The workspace of {name} stays: {error}")
 
     async def _sweep_away(self, name: str, trees: GitWorkspaces) -> None:
         """Nobody takes its task up meanwhile: whoever drives the board here finds it taken."""
