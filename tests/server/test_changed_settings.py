@@ -164,3 +164,21 @@ def test_b8_a_board_goes_on_after_a_restart_by_the_settings_of_then(room, person
     begun(person, "T3")
     let_end(person, "T3")
     wait_for(lambda: room.read("/board")["counts"] == {"done": 3}, "all")
+
+
+def test_b16_a_gate_of_ones_own_file_counts_for_the_next_task(room, person):
+    """B16, K19: what is in force is what is checked by."""
+    room.post("/runs", {"kind": "board"})
+    begun(person, "T1")
+    before = taken_up(room)
+    own = person.home / ".config" / "allstop" / "config.toml"
+    own.parent.mkdir(parents=True)
+
+    own.write_text('[[verification.commands]]\nname = "Mine"\nrun = "false"\n')
+    wait_for(lambda: taken_up(room) > before, "the board to take it up")
+    let_end(person, "T1")
+    begun(person, "T2")
+    let_end(person, "T2")
+
+    wait_for(lambda: "Mine" in person.allstop("log", "T2"), "the check")
+    assert statuses(room)["T2"] == "active"

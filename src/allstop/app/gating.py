@@ -17,7 +17,7 @@ from allstop.settings import FILE_NAME, SettingsError
 if TYPE_CHECKING:
     from allstop.adapters.git.repository import Repository
     from allstop.app.house import House
-    from allstop.settings import Settings
+    from allstop.settings import Loaded, Settings
 
 
 def gate(settings: Settings) -> Gate:
@@ -58,10 +58,16 @@ def fittings(settings: Settings) -> Fittings:
     )
 
 
+class _Seen(NamedTuple):
+    blob: str | None  # the branch's own
+    here: bytes | None  # the checkout's, where it has none
+    others: Loaded  # what else has a say
+
+
 class _Read(NamedTuple):
     """A branch's file, as it was when it could last be used."""
 
-    seen: tuple[str | None, bytes | None] | None = None  # which one was looked at last
+    seen: _Seen | None = None  # what was looked at last
     gate: Gate | None = None
     fittings: Fittings | None = None
 
@@ -94,14 +100,14 @@ class TargetFile:
         ref = branch_ref(target)
         (found,) = await self._repository.looked_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
-        here = self._checkout() if blob is None else None
+        seen = _Seen(blob, self._checkout() if blob is None else None, self._house.loaded)
         before = self._read.get(target, _Read())
-        if (blob, here) == before.seen:
+        if seen == before.seen:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
-        self._read[target] = before._replace(seen=(blob, here))
+        self._read[target] = before._replace(seen=seen)
         settings = self._house.with_file(committed).settings
-        self._read[target] = _Read((blob, here), gate(settings), fittings(settings))
+        self._read[target] = _Read(seen, gate(settings), fittings(settings))
 
     def _checkout(self) -> bytes | None:
         try:
