@@ -127,7 +127,8 @@ async def equip(
 
 async def renew(house: House, read: boards.Read) -> boards.Read:
     """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
-    held if it is. An attempt that is under way is given other limits only where they changed.
+    held if it is. An attempt that is under way is given other limits only where they changed, and
+    nobody has set its own.
 
     Raises:
         AllstopError: the settings demand what they don't name.
@@ -145,7 +146,8 @@ async def renew(house: House, read: boards.Read) -> boards.Read:
         task = told.state.board[told.state.refs[child.opened.ref]]
         earlier = len(task.attempts) - 1
         limits = limits_of_attempt(spec, task, earlier)
-        if limits != limits_of_attempt(before, task, earlier):
+        is_as_before = child.limits == limits_of_attempt(before, task, earlier)
+        if is_as_before and child.limits != limits:
             await say(house.journal, house.clock, run, Raise(limits=limits), "allstop.toml")
     return told
 
