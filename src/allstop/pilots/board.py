@@ -383,10 +383,9 @@ def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
 
 def _told(state: BoardState, event: Commanded) -> BoardState:
     match event.command:
-        case Equip(spec=spec, anew=True):
-            return replace(state, spec=spec, started=0, errors=0)
-        case Equip(spec=spec):
-            return replace(state, spec=spec)
+        case Equip(spec=spec, anew=anew):
+            counts = {"started": 0, "errors": 0} if anew else {}
+            return replace(state, spec=spec, **counts)
         case SetMode(mode=mode):
             return replace(state, spec=state.spec.in_mode(mode), chosen=mode)
         case Resume():  # those below it hear it as well

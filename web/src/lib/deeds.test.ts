@@ -60,7 +60,7 @@ test('nothing is a dead end: what nobody will do can be put back', () => {
 
 test('what was stopped goes on where it was, and can not be begun anew', () => {
   expect(deedsFor(task('pending'), 'stopped').map(({ name }) => name)).toEqual(['resume'])
-  expect(deedsFor(task('pending'), 'aborted')[0]?.name).toBe('assign')
+  expect(deedsFor(task('pending', { remedies: [] }), 'aborted')[0]?.name).toBe('assign')
 })
 
 test('what throws something away is asked once more', () => {
