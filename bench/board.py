@@ -21,19 +21,19 @@ from typing import NamedTuple
 import anyio
 from msgspec import to_builtins
 
-from allstop.app import board as app
-from allstop.app.boarding import at_work, prepare
-from allstop.app.house import House
+from allstop.app.board import commands
+from allstop.app.board.driver import at_work, prepare
+from allstop.app.project import House
+from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
+from allstop.core.board_specs import BoardSpec, ReviewMode
 from allstop.core.brakes import Tally
 from allstop.core.commands import AddTasks, EditTask, Equip
 from allstop.core.events import ChildClosed, Commanded, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import BOARD, AgentName, MoveId, child_of
 from allstop.core.moves import Outcome, Spawn, Spawned
 from allstop.core.run import RunState
-from allstop.core.specs import BoardSpec, ReviewMode
 from allstop.core.tasks import Changes, NewTask
-from allstop.pilots.board import BoardState
 from allstop.settings import Environment
 from common import repository, say_load
 
@@ -96,7 +96,7 @@ def load(folder: Path) -> State:
     async def read() -> State:
         house = at_home(folder)
         try:
-            return (await app.read(house)).run
+            return (await commands.read(house)).run
         finally:
             house.close()
 
@@ -122,7 +122,7 @@ async def take_to_work(folder: Path) -> None:
 def bench_loading(folder: Path, count: int, rounds: int) -> State:
     repository(folder, {"README.md": "x\n"})
     house = at_home(folder)
-    took = timed(lambda: anyio.run(app.bring_in, house, many(count)))
+    took = timed(lambda: anyio.run(commands.bring_in, house, many(count)))
     house.close()
     size_mb = (folder / ".allstop" / "journal.db").stat().st_size / 1e6
     print(f"Q7  {count:,} tasks are imported in {took}; the journal has {size_mb:.0f} MB")
@@ -150,13 +150,13 @@ class Pen:
         self.state = state
         self.took_ms: dict[str, list[float]] = defaultdict(list)
         self.cpu_ms: dict[str, list[float]] = defaultdict(list)
-        self.move = runs.choose(app.PILOT, state, NOW)
+        self.move = runs.choose(commands.PILOT, state, NOW)
 
     def write(self, what: str, *events: Event) -> float:
         began, cpu = time.perf_counter(), time.thread_time()
         for event in events:
-            self.state = runs.evolve(app.PILOT, self.state, event)
-        self.move = runs.choose(app.PILOT, self.state, NOW)
+            self.state = runs.evolve(commands.PILOT, self.state, event)
+        self.move = runs.choose(commands.PILOT, self.state, NOW)
         took = (time.perf_counter() - began) * 1000
         self.took_ms[what].append(took)
         self.cpu_ms[what].append((time.thread_time() - cpu) * 1000)
@@ -203,7 +203,7 @@ def idle_edit(state: State, chance: random.Random) -> Iterator[str]:
 
 def bench_picking(state: State, rounds: int) -> None:
     chance = random.Random(11)
-    pen = Pen(runs.evolve(app.PILOT, state, Commanded(at=NOW, command=Equip(spec=SPEC))))
+    pen = Pen(runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=Equip(spec=SPEC))))
     added = state.pilot.board.added
     for number in range(added + 1, added + rounds + 1):
         pen.finish_one()
@@ -227,10 +227,10 @@ def bench_picking(state: State, rounds: int) -> None:
 
 
 def board_of(tasks: list[NewTask]) -> Pen:
-    state = runs.begin(app.PILOT, Opened(at=NOW, kind="board", spec=to_builtins(SPEC)))
-    for start in range(0, len(tasks), app.AT_ONCE):
-        command = AddTasks(tasks=tuple(tasks[start : start + app.AT_ONCE]))
-        state = runs.evolve(app.PILOT, state, Commanded(at=NOW, command=command))
+    state = runs.begin(commands.PILOT, Opened(at=NOW, kind="board", spec=to_builtins(SPEC)))
+    for start in range(0, len(tasks), commands.AT_ONCE):
+        command = AddTasks(tasks=tuple(tasks[start : start + commands.AT_ONCE]))
+        state = runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=command))
     return Pen(state)
 
 

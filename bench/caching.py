@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from allstop.core.context_window import FORGETFUL, Memory, Policy, WindowSpec
 from allstop.core.moves import Usage
-from allstop.core.prompting import Lifetime, Part, Talk
-from allstop.core.talk import Seat
-from allstop.core.window import FORGETFUL, Memory, Policy, WindowSpec
-from table import Table, envelope
+from allstop.core.prompt import Lifetime, Part, Talk
+from allstop.core.room_specs import Seat
+from support.room_runs import Table, envelope
 
 TURNS = 200
 LOOKBACK = 20  # blocks before a mark in which a provider looks for what it knows

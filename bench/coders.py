@@ -25,18 +25,18 @@ from allstop.adapters.agents.acp import Setup as AcpSetup
 from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
 from allstop.adapters.agents.codex import CodexAgent, Setup
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.processes.boxed import boxed
-from allstop.adapters.processes.host import this_host
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.probe import BOXED
+from allstop.adapters.processes.sandbox.boxed_program import boxed
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.adapters.processes.sandbox_probe import BOXED
 from allstop.core.moves import TurnDone
 from allstop.ports import Box, Launch
 from allstop.programs import Tail, run_to_end
-from allstop.testing.agents import Onlooker, turn
+from allstop.testing.agent_contract import Onlooker, turn
 from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from programs import program
+from support.agent_programs import program
 
 Launched = Callable[[], Awaitable[None]]
 

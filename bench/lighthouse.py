@@ -23,8 +23,8 @@ from playwright.sync_api import sync_playwright
 from common import say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-import chromium
-from scenes import Scene, at_work
+from support import chromium
+from support.sample_board import Scene, at_work
 
 VERSION = "13.5.0"
 TASK = "Paginate the audit log"

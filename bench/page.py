@@ -20,7 +20,7 @@ import stream
 from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-import chromium
+from support import chromium
 
 PAGES = {"home": "#/home", "a room": "#/rooms/bench", "its history": "#/history/room:bench"}
 WATCH = """() => {

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.app import board
+from allstop.app.board import commands
 from allstop.core.tasks import NewTask
 from common import (
     COMMITS,
@@ -195,7 +195,7 @@ def allstop(slots: int) -> Callable[[Path, int, Sequence[str]], Run]:
         write_settings(folder / "home", COMMITS, gate="")
         house = house_in(folder)
         tasks = [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, count + 1)]
-        anyio.run(board.bring_in, house, tasks)
+        anyio.run(commands.bring_in, house, tasks)
         house.close()
         argv = (*around, ALLSTOP, "run", "--parallel", str(slots))
         return watched(argv, folder, "/usr/bin:/bin")

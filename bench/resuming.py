@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.app import board
+from allstop.app.board import commands
 from allstop.core.commands import EditTask
 from allstop.core.events import Noted
 from allstop.core.ids import BOARD, MoveId
@@ -46,21 +46,21 @@ NEVER_DONE = "cat >/dev/null; echo at it; sleep 3600"
 async def fill(folder: Path, tasks: int, edits: int) -> None:
     """A board that was worked on for long."""
     house = house_in(folder)
-    await board.bring_in(
+    await commands.bring_in(
         house, [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, tasks + 1)]
     )
     changes = [
         EditTask(task=f"T{n % tasks + 1}", changes=Changes(body=f"Said {n} times"))
         for n in range(edits)
     ]
-    await board.tell(house, lambda state: changes)
+    await commands.tell(house, lambda state: changes)
     house.close()
 
 
 async def lengthen(folder: Path, notes: int) -> int:
     """Attempts that were long under way; how many events there are in all."""
     house = house_in(folder)
-    state = (await board.read(house)).state
+    state = (await commands.read(house)).state
     items = (Item(kind="message", text="I look at the next file, and at its tests. " * 10),)
     for task in state.refs.values():
         run = state.board[task].attempts[-1].run

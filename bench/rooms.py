@@ -20,13 +20,13 @@ from pathlib import Path
 
 import anyio
 
-from allstop.app import rooms
-from allstop.app.house import House
-from allstop.app.parlour import parlour
-from allstop.app.seating import Wish, session_spec
+from allstop.app.project import House
+from allstop.app.rooms import threads
+from allstop.app.rooms.driver import parlour
+from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
-from allstop.core.talk import TalkMode
+from allstop.core.room_specs import TalkMode
 from allstop.settings import Environment
 from allstop.testing.model_server import Say, model_server
 from turns import size, talk, timed
@@ -77,19 +77,19 @@ async def stop_once(house: House, thread: str, server, *, everything: bool) -> f
         if everything:
             await place.engine.allstop()
         else:
-            await rooms.stop(house, thread)
+            await threads.stop(house, thread)
         while True:
             state = place.engine.state(place.run)
             if state is not None and state.pilot.session is None and state.open_move is None:
                 break
             await anyio.sleep(0)
         took = time.perf_counter() - began
-    events = [record.event for record in await house.journal.read(rooms.run_of(thread))]
+    events = [record.event for record in await house.journal.read(threads.run_of(thread))]
     posted = [e for e in events if isinstance(e, MoveEnded) and isinstance(e.result, TurnDone)]
     if posted:
         print("    a reply was posted after the stop!")
     if everything:
-        from allstop.app.stopping import lift
+        from allstop.app.stop.allstop import lift
 
         await lift(house, "bench")
     return took

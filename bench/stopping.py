@@ -29,20 +29,27 @@ from allstop.adapters.agents.claude_code import Leave
 from allstop.adapters.agents.command import CommandAgent
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
-from allstop.adapters.processes.probe import make_launcher
+from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.core.events import Halted, MoveEnded
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, WorkspaceOpen
-from allstop.engines.local import LocalEngine
-from allstop.loop.hands import Hands
-from allstop.pilots import PILOTS
+from allstop.engine.hands import Hands
+from allstop.engine.local import LocalEngine
+from allstop.kinds import PILOTS
 from allstop.ports import Box, Launch
 from allstop.testing.model_server import Call, Protocol, Say, model_server
 
 sys.path.insert(0, str(Path(__file__).parent))
 import coders
 
-HOSTILE = Path(__file__).parents[1] / "tests" / "adapters" / "processes" / "zoo" / "hostile.py"
+HOSTILE = (
+    Path(__file__).parents[1]
+    / "tests"
+    / "adapters"
+    / "processes"
+    / "hostile_programs"
+    / "hostile.py"
+)
 UNENDING = "import os, sys; sys.stdin.read(); os.dup2(os.pipe()[0], 0)\n"
 """It ends at a line of input: it reads its prompt, and then waits at a pipe of its own."""
 KINDS = "plain,ignorer,session,daemonized,scrubbed,chain,guards"

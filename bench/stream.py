@@ -38,8 +38,8 @@ from allstop.core.commands import Say
 from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry
-from allstop.server.hub import beat_s
-from allstop.server.routes import READING
+from allstop.server.routes.table import READING
+from allstop.server.stream.broadcast import beat_s
 from common import go_first, repository, say_load
 
 RUN = RunId("room:bench")

@@ -18,10 +18,10 @@ from typing import NamedTuple, TypeVar
 import anyio
 
 from allstop.adapters.agents.command import CommandAgent
-from allstop.adapters.processes.probe import make_launcher
-from allstop.app import work
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app import runtime
 from allstop.core.moves import Failed
-from allstop.core.prompting import prompt
+from allstop.core.prompt import prompt
 from allstop.core.tasks import NewTask
 from allstop.ports import Box, Live, Turn
 from common import COMMITS, adopt_orphans, go_first, house_in, say_load
@@ -110,7 +110,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     """What the moves of a task ask for, with nothing beside it: no journal, no other task."""
     house, room = house_in(folder), Box(home=str(folder))
     launcher = await make_launcher("on", house.live)
-    workspaces = await work.workspaces(house, launcher)
+    workspaces = await runtime.workspaces(house, launcher)
     agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=room, clock=house.clock)
     found: dict[str, list[Step]] = defaultdict(list)
 

@@ -29,12 +29,12 @@ import anyio
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import StartSession
+from allstop.core.context_window import Memory
 from allstop.core.moves import Outcome, TurnDone, Usage
-from allstop.core.talk import Guards, Seat, SessionSpec, TalkMode
-from allstop.core.window import Memory
-from allstop.engines.local import LocalEngine
-from allstop.loop.hands import Hands
-from allstop.pilots import PILOTS
+from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
+from allstop.engine.hands import Hands
+from allstop.engine.local import LocalEngine
+from allstop.kinds import PILOTS
 from allstop.ports import Abilities, Isolation
 from common import go_first, say_load
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.adapters.processes.probe import make_launcher
-from allstop.app import work
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app import runtime
 from allstop.core.moves import WorkspaceOpen
 from common import adopt_orphans, git, house_in, say_load
 from common.boards import bury_orphans, programs_cpu_s
@@ -59,7 +59,7 @@ async def opened(folder: Path) -> Took:
     """What is looked up once for all workspaces isn't counted."""
     house = house_in(folder)
     launcher = await make_launcher("on", house.live)
-    workspaces = await work.workspaces(house, launcher)
+    workspaces = await runtime.workspaces(house, launcher)
     before, began = programs_cpu_s(), time.perf_counter()
     result = await workspaces.open("one", "main", "bench")
     wall = time.perf_counter() - began

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from allstop.app.house import House
+from allstop.app.project import House
 from allstop.settings import Environment
 
 

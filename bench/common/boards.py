@@ -14,8 +14,8 @@ import anyio
 import msgspec
 
 from allstop.adapters.processes.proc import children_of
-from allstop.app import board, boarding, equipping
-from allstop.app.house import House
+from allstop.app.board import board_spec, commands, driver
+from allstop.app.project import House
 from allstop.core.events import MoveEnded, MoveStarted
 from allstop.core.ids import BOARD
 from allstop.core.moves import Spawn
@@ -76,11 +76,11 @@ def programs_cpu_s() -> float:
 
 async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     house = house_in(folder)
-    spec = equipping.board_spec(house, slots=slots)
-    known = await boarding.prepare(house, spec, lambda state: [])
+    spec = board_spec.board_spec(house, slots=slots)
+    known = await driver.prepare(house, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with boarding.at_work(house, spec, known, ExitStack(), print) as session:
+    async with driver.at_work(house, spec, known, ExitStack(), print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)
@@ -101,7 +101,7 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     return figures
 
 
-async def watch_memory(session: boarding.Session, rss: dict[int, float]) -> None:
+async def watch_memory(session: driver.Session, rss: dict[int, float]) -> None:
     while True:
         over = session.run().pilot.board.count(Status.DONE)
         if over // 50 > max(rss, default=0) // 50:
@@ -144,7 +144,7 @@ def prepare(
         with (folder / "home/.config/allstop/config.toml").open("a") as file:
             file.write("\n[merge]\nenabled = false\n")
     house = house_in(folder)
-    anyio.run(board.bring_in, house, tasks)
+    anyio.run(commands.bring_in, house, tasks)
     house.close()
 
 

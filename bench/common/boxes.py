@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from allstop.adapters.agents.door import Way
-from allstop.adapters.processes.bubblewrap import command, recipe_of
-from allstop.adapters.processes.feeds import FileFeed, TextFeed, Told, Word, WordsFeed
-from allstop.adapters.processes.host import this_host
-from allstop.adapters.processes.probe import make_launcher
-from allstop.adapters.processes.scene import scene_of
-from allstop.app import work
+from allstop.adapters.agents.turn_socket import Way
+from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.adapters.processes.sandbox.launch_plan import scene_of
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app import runtime
 from allstop.ports import Launch
 from common import house_in
 
@@ -20,7 +20,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
     house, host = house_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
-    place = (await work.workspaces(house, launcher)).place(workspace)
+    place = (await runtime.workspaces(house, launcher)).place(workspace)
     desk = folder / "desk"
     desk.mkdir()
     launch = Way(folder=str(desk)).shown(

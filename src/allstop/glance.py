@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from allstop.core.plain import counted, one_line, plain
+from allstop.core.text import counted, one_line, plain
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
-    from allstop.app.looking import BoardStatus, Status
-    from allstop.core.views import RunView
+    from allstop.app.project import House
+    from allstop.app.runs.status import BoardStatus, Status
+    from allstop.views.runs import RunView
 
 T = TypeVar("T")
 
@@ -36,8 +36,8 @@ _MARKS = {
 
 def glance() -> None:
     """Say where everything stands, as the command line does for the same word."""
-    from allstop.app.house import House
-    from allstop.app.looking import status
+    from allstop.app.project import House
+    from allstop.app.runs.status import status
     from allstop.settings import this_environment
 
     with closing(House(Path.cwd(), this_environment())) as house:
@@ -94,7 +94,7 @@ def fitting(text: str, most: int, others: int) -> str:
 
 
 def status_lines(house: House, found: Status) -> list[str]:
-    from allstop.app.announcing import control_room
+    from allstop.app.control_room import control_room
 
     lines = []
     if found.hold == "stopped":

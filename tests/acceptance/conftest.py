@@ -7,9 +7,9 @@ import pytest
 
 from allstop.testing.model_server import model_server
 from browser.conftest import browser  # noqa: F401 - a fixture
-from fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
-from parlours import models, served, sitting
-from salons import Salon
+from support.process_fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
+from support.room_models import models, served, sitting
+from support.room_page import Salon
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from allstop.app import rooms
-from allstop.core.room_views import EventType
+from allstop.app.rooms import threads
 from allstop.testing.model_server import envelope, model_server
-from parlours import (
+from allstop.views.rooms import EventType
+from support.room_models import (
     BEGUN,
     CANCELED,
     COLLABORATE,
@@ -158,7 +158,7 @@ async def test_m1_1_e_manual_stop(room, first):
     async with room(answer) as sits:
         await sits.begin("Talk.", COLLABORATE, first=first)
         await sits.until_live(BEGUN)
-        heard = await rooms.cancel(sits.house, "default")
+        heard = await threads.cancel(sits.house, "default")
         record = await sits.record()
         with anyio.fail_after(1):
             await sits.rest()

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from acceptance.test_m1_1 import FAIRY_TALE, FIRST, HIKING, SECOND, SUMMARIZE, fairy_tale, hiking
 from allstop.testing.model_server import Say, envelope
-from parlours import BEGUN, CANCELED, LATE, endless, in_files, taking_turns, to
+from support.room_models import BEGUN, CANCELED, LATE, endless, in_files, taking_turns, to
 
 
 def slowly(it):

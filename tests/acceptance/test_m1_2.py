@@ -3,10 +3,11 @@
 import anyio
 import pytest
 
-from allstop.app import rooms
-from allstop.core.room_views import NOTHING_TO_STOP, EventType
+from allstop.app.rooms import threads
 from allstop.testing.model_server import Fault, Say, envelope
-from parlours import (
+from allstop.views.rooms import NOTHING_TO_STOP, EventType
+from support.person import wait_for
+from support.room_models import (
     AUTOPILOT,
     BEGUN,
     LATE,
@@ -17,7 +18,6 @@ from parlours import (
     to,
     until,
 )
-from people import wait_for
 
 BAKERY = (
     "Brainstorm features for a cozy bakery website; keep alternating improvements indefinitely."
@@ -39,7 +39,7 @@ async def test_m1_2_a_autopilot_runs_past_former_bounds(room):
         await sits.begin(BAKERY, AUTOPILOT)
         await sits.until_turns(14)
         running = await sits.record()
-        await rooms.stop(sits.house, "default")
+        await threads.stop(sits.house, "default")
         await sits.rest()
 
     assert running.room.session is not None
@@ -75,7 +75,7 @@ async def test_m1_2_b_handoff_and_alternation(room, silent):
         await sits.until_turns(6)
         record = await sits.record()
         last = sits.server.requests[5]
-        await rooms.stop(sits.house, "default")
+        await threads.stop(sits.house, "default")
         await sits.rest()
 
     assert record.spoken[:6] == ["gpt", "claude"] * 3
@@ -157,7 +157,7 @@ async def test_m1_2_d_allstop_button(room):
     """M1.2 §10 D: what the button does is the same as the typed word, event by event."""
 
     def button(sits):
-        return rooms.stop(sits.house, sits.thread)
+        return threads.stop(sits.house, sits.thread)
 
     typed = await stopped_while_it_hangs(room, endless(), lambda sits: sits.type("Allstop"))
     clicked = await stopped_while_it_hangs(room, endless(), button, thread="other")
@@ -175,7 +175,7 @@ async def test_m1_2_e_final_ignored_by_default(room):
         await sits.begin("Talk.", AUTOPILOT)
         await sits.until_turns(4)
         record = await sits.record()
-        await rooms.stop(sits.house, "default")
+        await threads.stop(sits.house, "default")
         await sits.rest()
         after = await sits.record()
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from acceptance.test_m1_2 import BAKERY, improvements
 from allstop.testing.model_server import Say, envelope
-from parlours import BEGUN, LATE, STOPPED, endless, in_files, taking_turns, to
+from support.room_models import BEGUN, LATE, STOPPED, endless, in_files, taking_turns, to
 
 SUGGESTS = "Agent suggests finish — press ALLSTOP to end or let them continue."
 

@@ -14,7 +14,7 @@ from allstop.adapters.hooks import (
     MOST_WAITING,
     HookRunner,
 )
-from allstop.core.hooks import Facts, Hook, variable_names
+from allstop.board.hook_events import Facts, Hook, variable_names
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from allstop.adapters.shell import check
 from allstop.adapters.shell.links import links_out
-from allstop.core.allowing.policy import Policy, of_paths
-from allstop.core.approvals import Decision
+from allstop.core.asks import Decision
+from allstop.policy.policy import Policy, of_paths
 
 
 @pytest.fixture

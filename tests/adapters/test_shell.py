@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allstop.adapters.shell import appraise, check, parse
-from allstop.core.allowing.policy import Policy
-from allstop.core.approvals import Ask, Decision, Rule
-from allstop.core.shell_words import Line, Redirect, Simple
+from allstop.core.asks import Ask, Decision, Rule
+from allstop.policy.command_line import Line, Redirect, Simple
+from allstop.policy.policy import Policy
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 POLICY = Policy(workspace="/home/ann/project")

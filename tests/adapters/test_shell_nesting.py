@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.adapters.shell import check
-from allstop.core.allowing.policy import Policy
-from allstop.core.approvals import Decision, Rule
+from allstop.core.asks import Decision, Rule
+from allstop.policy.policy import Policy
 
 POLICY = Policy(workspace="/home/ann/project")
 CORPUS = Path(__file__).parent.parent / "corpus" / "unsafe.jsonl"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
+from support.process_fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
 
 
 @pytest.fixture

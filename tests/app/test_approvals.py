@@ -2,7 +2,7 @@
 
 import pytest
 
-from allstop.app.autos import auto_spec
+from allstop.app.auto.threads import auto_spec
 from allstop.settings.model import Approvals
 
 

@@ -1,8 +1,8 @@
 """What people can do about a task that did not end well."""
 
-from allstop.app.remedies import raised
+from allstop.app.board.remedies import raised
+from allstop.core.board_specs import BoardSpec, Terms
 from allstop.core.ids import AgentName
-from allstop.core.specs import BoardSpec, Terms
 from allstop.core.tasks import Changes, Task
 
 ANNA, BEN = AgentName("anna"), AgentName("ben")

@@ -7,15 +7,16 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from allstop.app import rooms
-from allstop.app.models import CrewError
-from allstop.app.parlour import parlour
-from allstop.app.seating import Wish, session_spec
+from allstop.app.agents.api_models import CrewError
+from allstop.app.rooms import threads
+from allstop.app.rooms.driver import parlour
+from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.core.errors import AllstopError
-from allstop.core.room_views import NOTHING_TO_STOP
 from allstop.ports import HeldError
 from allstop.testing.model_server import Fault, envelope, model_server
-from parlours import (
+from allstop.views.rooms import NOTHING_TO_STOP
+from support.person import wait_for
+from support.room_models import (
     AUTOPILOT,
     BEGUN,
     COLLABORATE,
@@ -32,7 +33,6 @@ from parlours import (
     to,
     until,
 )
-from people import wait_for
 
 HANGS = f"{says(LATE)}, {{ hang = true }}"
 
@@ -99,7 +99,7 @@ def test_r14_a_second_start_is_refused_while_another_process_drives(person):
     async def begin_here():
         house = person.house()
         try:
-            await rooms.start(house, "default", session_spec(house, Wish("Third.")), instead=True)
+            await threads.start(house, "default", session_spec(house, Wish("Third.")), instead=True)
         finally:
             house.close()
 
@@ -163,7 +163,7 @@ async def test_r20_names_that_no_thread_can_have(person, name):
     two_who_talk(person)
     house = person.house()
     with pytest.raises(AllstopError, match="is no name for a thread"):
-        await rooms.read(house, name)
+        await threads.read(house, name)
     house.close()
 
     assert not house.has_store
@@ -262,7 +262,7 @@ async def test_r9_a_stop_of_nothing_is_in_the_log(person):
     two_who_talk(person)
     async with at(person) as sits:
         heard = await sits.type("Allstop")
-        canceled = await rooms.cancel(sits.house, "default")
+        canceled = await threads.cancel(sits.house, "default")
         record = await sits.record()
 
     assert (heard.stopped, canceled.stopped) == (False, False)
@@ -539,7 +539,7 @@ async def test_r17_a_missing_key_is_named_before_anything_is_written(person, var
         async with at(person) as sits:
             with pytest.raises(CrewError, match=variable):
                 await sits.begin("Talk.")
-            read = await rooms.read(sits.house, "default")
+            read = await threads.read(sits.house, "default")
 
     assert not read.exists
     assert server.requests == []

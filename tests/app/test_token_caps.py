@@ -2,12 +2,12 @@
 
 import pytest
 
+from allstop.adapters.agents.api.agent import ModelAgent
 from allstop.adapters.agents.claude_code import ClaudeCodeAgent
 from allstop.adapters.agents.codex import CodexAgent
 from allstop.adapters.agents.command import CommandAgent
-from allstop.adapters.agents.models import ModelAgent
 from allstop.adapters.agents.scripted import ScriptedAgent
-from allstop.app.token_caps import token_budgets, token_cap
+from allstop.app.agents.token_caps import token_budgets, token_cap
 from allstop.settings.model import Agent, Driver
 
 DRIVERS = {

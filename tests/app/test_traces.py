@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from people import at_home
+from support.person import at_home
 
 KEY = "sk-" + "a1B2c3D4" * 5
 

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import anyio
 
-from allstop.adapters.journals.memory import MemoryJournal
+from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.app.usage import READ_AT_ONCE, Turns
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, on_record
-from allstop.core.prompting import prompt
+from allstop.core.prompt import prompt
 from allstop.ports import Entry
-from autos import NOON
+from support.auto_runs import NOON
 
 RUN = RunId("a")
 MOVE = on_record(TakeTurn(agent=AgentName("cli"), prompt=prompt("x")))

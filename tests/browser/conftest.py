@@ -5,8 +5,8 @@ import os
 import pytest
 from playwright.sync_api import sync_playwright
 
-import chromium
-from scenes import at_work
+from support import chromium
+from support.sample_board import at_work
 
 DESKTOP = {"width": 1360, "height": 820}
 PHONE = {"width": 390, "height": 800}

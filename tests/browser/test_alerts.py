@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from people import at_home, wait_for
-from scenes import Scene
+from support.person import at_home, wait_for
+from support.sample_board import Scene
 
 ASKS = r"""
 [[turn]]

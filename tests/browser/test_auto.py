@@ -6,10 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from browser.clipping import clipped
+from browser.clipped_text import clipped
 from browser.conftest import PHONE
-from people import at_home, wait_for
-from scenes import Scene
+from support.person import at_home, wait_for
+from support.sample_board import Scene
 
 SCRIPT = r"""
 [[turn]]

@@ -7,11 +7,11 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import expect
 
-from adapters.codex import stage as codex
+from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import model_server
-from people import alive, at_home, wait_for
-from programs import program
-from scenes import Scene
+from support.agent_programs import program
+from support.person import alive, at_home, wait_for
+from support.sample_board import Scene
 
 AGENT = """
 [agents.codex]
@@ -30,10 +30,10 @@ MARK = f"5{os.getpid()}.25"
 
 def answer(asked):
     """What a model would do: what it was told to do, then say what came of it."""
-    found = codex.outputs(asked)
+    found = launch_codex.outputs(asked)
     if "Wait for it" in asked.user:
-        return codex.run(f"sleep {MARK}")
-    return f"The tool says: {found[-1]}\n{DONE}" if found else codex.run("rm -rf old")
+        return launch_codex.run(f"sleep {MARK}")
+    return f"The tool says: {found[-1]}\n{DONE}" if found else launch_codex.run("rm -rf old")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from browser.conftest import PHONE
 from browser.test_board_order import card, middle, titles
-from people import wait_for
+from support.person import wait_for
 
 REVIEW = "Explain rate limits in the documentation"
 RUNNING = "Paginate the audit log"

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from people import wait_for
+from support.person import wait_for
 
 
 def titles(page, column="To do"):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import DESKTOP, PHONE
-from people import wait_for
+from support.person import wait_for
 
 STOPPED = re.compile(r"^stopped in \d+ ms$")
 

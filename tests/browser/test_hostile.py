@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from people import at_home, wait_for
-from scenes import Scene
+from support.person import at_home, wait_for
+from support.sample_board import Scene
 
 IMAGE = "<img src=x onerror=window.hacked=1>"
 BIDI = "\u202e"

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import Visit
-from people import at_home, wait_for
-from scenes import Scene
+from support.person import at_home, wait_for
+from support.sample_board import Scene
 
 ASKS = """
 [[turn]]

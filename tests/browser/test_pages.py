@@ -6,11 +6,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from browser.clipping import clipped
+from browser.clipped_text import clipped
 from browser.conftest import PHONE
-from project import tree
+from project import project_files
 
-PAGES = re.findall(r"name: '([\w-]+)'", tree.text(tree.ROOT / "web" / "src" / "pages" / "index.ts"))
+PAGES = re.findall(
+    r"name: '([\w-]+)'",
+    project_files.text(project_files.ROOT / "web" / "src" / "pages" / "index.ts"),
+)
 TASK_TABS = ("log", "changes", "attempts", "about")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from people import wait_for
+from support.person import wait_for
 
 FAILED = "Cache avatars at the edge"
 BLOCKED = "Drop Python 3.9"

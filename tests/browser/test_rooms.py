@@ -7,12 +7,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from browser.clipping import clipped
+from browser.clipped_text import clipped
 from browser.conftest import PHONE
-from control_rooms import ControlRoom
-from parlours import BEGUN, STOPPED, endless, says, to
-from people import wait_for
-from salons import Salon, Tab
+from support.control_room import ControlRoom
+from support.person import wait_for
+from support.room_models import BEGUN, STOPPED, endless, says, to
+from support.room_page import Salon, Tab
 
 THINKS = "{ sleep = 0.3 }, "
 FOREVER = "{ sleep = 600 }, "

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE
-from people import at_home
-from scenes import Scene
+from support.person import at_home
+from support.sample_board import Scene
 
 FILE = """\
 # Ours: keep this.

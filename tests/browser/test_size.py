@@ -5,12 +5,12 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import expect
 
-from project import tree
+from project import project_files
 
 MOST_BYTES = 150_000
 """Of HTML, JavaScript and CSS, packed as they are sent."""
 
-BUILT = tree.ROOT / "src" / "allstop" / "_web"
+BUILT = project_files.ROOT / "src" / "allstop" / "_web"
 
 
 @pytest.mark.parametrize("where", ["home", "board"])

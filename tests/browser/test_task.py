@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from allstop.adapters.overhearing import Mouth
-from allstop.app.speech import EARS
+from allstop.adapters.live_text import Mouth
+from allstop.app.live_text import EARS
 from allstop.core.ids import RunId
 from allstop.ports import Live
 

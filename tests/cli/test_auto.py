@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from allstop.core.auto import EDITION
-from people import alive, wait_for
+from allstop.auto.state import EDITION
+from support.person import alive, wait_for
 
 SETTINGS = """
 [agents.coder]

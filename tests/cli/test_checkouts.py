@@ -2,7 +2,7 @@
 
 import pytest
 
-from people import MERGE_AT_ONCE, Person
+from support.person import MERGE_AT_ONCE, Person
 
 MAKES = "echo x >$(grep -om1 'make-[a-z-]*'); echo '<promise>COMPLETE</promise>'"
 """An agent that makes the file which its task is called after."""

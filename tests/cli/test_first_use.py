@@ -6,7 +6,7 @@ import os
 import pytest
 
 from allstop.cli.output import complain
-from people import wait_for
+from support.person import wait_for
 
 WORKS = """
 cat >/dev/null

@@ -2,8 +2,8 @@
 
 import pytest
 
-from control_rooms import ControlRoom
-from people import wait_for
+from support.control_room import ControlRoom
+from support.person import wait_for
 
 WAITS = """
 touch ~/began

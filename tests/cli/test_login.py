@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from programs import program
+from support.agent_programs import program
 
 SETTINGS = '[agents.it]\ndriver = "{driver}"\n'
 STAND_IN = """#!/bin/sh

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import MERGE_AT_ONCE, wait_for
+from support.person import MERGE_AT_ONCE, wait_for
 
 SETTINGS = '[agents.coder]\ndriver = "scripted"\nscript = "coder.toml"\n'
 HANGS = "[[turn]]\nsteps = [{ hang = true }]\n"

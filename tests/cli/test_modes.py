@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive, wait_for
+from support.person import MERGE_AT_ONCE, alive, wait_for
 
 WORKS = """
 cat >/dev/null

@@ -4,14 +4,14 @@ import sys
 
 import pytest
 
-from allstop.adapters.telling import Service, deliver
-from allstop.app import equipping
-from allstop.app.house import House
-from allstop.core.alerts import Alert, Level
+from allstop.adapters.notify import Service, deliver
+from allstop.app.board import board_spec
+from allstop.app.project import House
 from allstop.core.ids import HELM
 from allstop.settings import Environment
-from listeners import listening
-from people import MERGE_AT_ONCE
+from allstop.views.alerts import Alert, Level
+from support.http_listener import listening
+from support.person import MERGE_AT_ONCE
 
 ONE_TURN = '[[turn]]\nsteps = [{ write = "w.txt", text = "x" }, { signal = "COMPLETE" }]\n'
 SAYS = '#!/bin/sh\nprintf "%s|" "$@" >>"$HOME/said"\n'
@@ -113,4 +113,4 @@ async def test_p11_a_missing_apprise_is_named_with_its_cure(person, monkeypatch)
 
     cure = 'apprise is not installed: pip install "allstop[notify]"'
     assert await deliver(Service("json://127.0.0.1"), alert) == cure
-    assert cure in equipping.notes(house)
+    assert cure in board_spec.notes(house)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from people import MERGE_AT_ONCE, wait_for
+from support.person import MERGE_AT_ONCE, wait_for
 
 LIMITED = ("sh", "-c", 'ulimit -S -n 300; exec "$@"', "sh", sys.executable, "-m", "allstop")
 

@@ -17,8 +17,8 @@ import unicodedata
 
 import pytest
 
-from parlours import STOPPED, says, talker, to
-from people import wait_for
+from support.person import wait_for
+from support.room_models import STOPPED, says, talker, to
 
 HANGS = "{ say = 'LATE-ZEBRA' }, { hang = true }"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive
+from support.person import MERGE_AT_ONCE, alive
 
 WORKS = """
 cat >/dev/null

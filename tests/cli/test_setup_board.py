@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from allstop.adapters.git.repository import Repository
-from allstop.app import equipping, gating
-from allstop.app.branches import Branches
-from allstop.app.crew import CrewError
-from allstop.app.house import House
+from allstop.adapters.git.repository.repository import Repository
+from allstop.app import target_gate
+from allstop.app.agents.registry import CrewError
+from allstop.app.board import board_spec
+from allstop.app.branch_settings import Branches
+from allstop.app.project import House
+from allstop.core.board_specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
-from allstop.core.gates import Check, Gate, Protection
+from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
-from allstop.core.specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.settings import Environment
 from allstop.settings.model.work import PROTECTED
 
@@ -38,7 +39,7 @@ def house(person):
 
 
 def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
-    assert equipping.board_spec(house(AGENT + CHECK)) == BoardSpec(
+    assert board_spec.board_spec(house(AGENT + CHECK)) == BoardSpec(
         target="main",
         agents=(AgentName("a"),),
         fallbacks=(),
@@ -124,7 +125,7 @@ minutes = 2
 
 
 def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
-    assert equipping.board_spec(house(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
+    assert board_spec.board_spec(house(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
         target="trunk",
         agents=(AgentName("b"),),
         fallbacks=(),
@@ -168,7 +169,7 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
 def test_s1_what_a_person_says_for_this_time_wins(house):
     until = datetime(2030, 1, 1, 7, tzinfo=UTC)
 
-    spec = equipping.board_spec(
+    spec = board_spec.board_spec(
         house(EVERYTHING), mode=Mode.AUTOPILOT, slots=1, count=3, until=until
     )
 
@@ -181,8 +182,8 @@ def test_k19_the_gate_is_the_target_branchs(house, person):
 
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
 
-    assert [check.run for check in gating.gate(home.settings).checks] == ["make test"]
-    assert equipping.notes(home) == [
+    assert [check.run for check in target_gate.gate(home.settings).checks] == ["make test"]
+    assert board_spec.notes(home) == [
         "allstop.toml has changes that are not on main: they don't count yet."
     ]
 
@@ -194,7 +195,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     blob, reads, notes = Branches.blob, [], []
     monkeypatch.setattr(Branches, "blob", lambda *of: reads.append(of[2]) or blob(*of))
     repository = Repository(person.repository)
-    file = gating.TargetFile(house(AGENT + CHECK), repository, notes.append)
+    file = target_gate.TargetFile(house(AGENT + CHECK), repository, notes.append)
 
     async def runs():
         return [check.run for check in (await file.gate("main")).checks]
@@ -218,7 +219,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
 async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkeypatch):
     """K19: also where the branch goes elsewhere and comes back while it is being read."""
     repository, blob = Repository(person.repository), Branches.blob
-    file = gating.TargetFile(house(AGENT + CHECK), repository, lambda note: None)
+    file = target_gate.TargetFile(house(AGENT + CHECK), repository, lambda note: None)
 
     def moving(branches, name, branch):
         person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
@@ -238,7 +239,7 @@ async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkey
 async def test_k19_a_branch_whose_file_is_broken_keeps_its_own_last_gate(house, person):
     """K19: tasks that were begun from another branch may be at work beside those of the target."""
     repository, notes = Repository(person.repository), []
-    file = gating.TargetFile(house(AGENT + CHECK), repository, notes.append)
+    file = target_gate.TargetFile(house(AGENT + CHECK), repository, notes.append)
 
     async def runs(branch):
         found = await file.gate(branch)
@@ -263,18 +264,18 @@ def test_a_board_without_agents_can_be_made_by_name_only(house):
     home = house(CHECK)
 
     with pytest.raises(CrewError, match="no agent is configured"):
-        equipping.board_spec(home)
+        board_spec.board_spec(home)
 
-    assert equipping.board_spec(home, agents=()).agents == ()
+    assert board_spec.board_spec(home, agents=()).agents == ()
 
 
 def test_b15_no_commands_pass_with_the_documents_warning(house, person):
     person.write("Makefile", "test:\n\ttrue\n")
     home = house(AGENT)
 
-    (note,) = equipping.noted(home)
+    (note,) = board_spec.noted(home)
 
-    assert gating.gate(home.settings).checks == ()
+    assert target_gate.gate(home.settings).checks == ()
     assert (note.code, note.indicator) == ("VERIFICATION_EMPTY", "No verification configured")
     assert (
         note.text
@@ -288,18 +289,18 @@ Suggestion: Add to allstop.toml:
   [verification]
   commands = ["make test"]"""
     )
-    assert equipping.notes(home) == [note.text]
+    assert board_spec.notes(home) == [note.text]
 
 
 def test_b15_there_is_nothing_to_say_where_there_are_commands(house):
-    assert equipping.notes(house(AGENT + CHECK)) == []
+    assert board_spec.notes(house(AGENT + CHECK)) == []
 
 
 def test_b15_a_gate_that_is_required_must_not_be_empty(house):
     home = house(AGENT + "[verification]\nrequired = true\n")
 
     with pytest.raises(AllstopError) as refused:
-        equipping.board_spec(home)
+        board_spec.board_spec(home)
 
     assert refused.value.message == (
         "no verification commands are configured, and [verification] required = true"
@@ -309,23 +310,23 @@ def test_b15_a_gate_that_is_required_must_not_be_empty(house):
 def test_b15_a_required_gate_with_commands_is_a_gate(house):
     home = house(AGENT + CHECK + "[verification]\nrequired = true\n")
 
-    assert len(gating.gate(home.settings).checks) == 1
+    assert len(target_gate.gate(home.settings).checks) == 1
 
 
 def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_change(house):
     """B5 and 6-interfaces: all else is as the settings have it by then."""
     later = datetime(2030, 1, 1, tzinfo=UTC)
-    before = equipping.board_spec(
+    before = board_spec.board_spec(
         house(AGENT), mode=Mode.SEMI, slots=3, count=4, until=later, agents=(AgentName("b"),)
     )
     changed = house(
         AGENT + '[loop]\nmax_parallel = 7\nmode = "autopilot"\n[merge]\nenabled = false'
     )
 
-    after = equipping.renewed(changed, before)
+    after = board_spec.renewed(changed, before)
 
     assert after == replace(before, merge=False)
-    assert equipping.renewed(changed, equipping.board_spec(house(AGENT), count=4)) == replace(
+    assert board_spec.renewed(changed, board_spec.board_spec(house(AGENT), count=4)) == replace(
         before,
         merge=False,
         mode=Mode.AUTOPILOT,
@@ -343,14 +344,14 @@ def test_b5_a_mode_that_is_set_while_it_works_is_chosen_too():
 
 
 def test_b17_a_board_at_work_stays_with_its_branch_where_the_settings_name_none(house, person):
-    spec = equipping.board_spec(house(AGENT))
+    spec = board_spec.board_spec(house(AGENT))
     person.git("checkout", "-q", "-b", "elsewhere")
-    elsewhere = equipping.renewed(house(AGENT), spec).target
+    elsewhere = board_spec.renewed(house(AGENT), spec).target
     person.git("checkout", "-q", "--detach")
 
-    assert (elsewhere, equipping.renewed(house(AGENT), spec).target) == ("main", "main")
+    assert (elsewhere, board_spec.renewed(house(AGENT), spec).target) == ("main", "main")
     named = house(AGENT + '[project]\ntarget = "elsewhere"\n')
-    assert equipping.renewed(named, spec).target == "elsewhere"
+    assert board_spec.renewed(named, spec).target == "elsewhere"
 
 
 def test_b22_only_hooks_in_force_are_run(house, person):
@@ -359,8 +360,8 @@ def test_b22_only_hooks_in_force_are_run(house, person):
     own.parent.mkdir(parents=True)
     own.write_text('[hooks]\non_error = "mine"\n')
 
-    before = equipping.hooks(house(asked))
+    before = board_spec.hooks(house(asked))
     person.allstop("trust", "--yes")
 
     assert before == {"on_error": "mine"}
-    assert equipping.hooks(house(asked)) == {"on_error": "mine", "post_merge": "theirs"}
+    assert board_spec.hooks(house(asked)) == {"on_error": "mine", "post_merge": "theirs"}

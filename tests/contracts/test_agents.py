@@ -8,11 +8,11 @@ from allstop.adapters.agents.command import CommandAgent
 from allstop.adapters.agents.script import read_script
 from allstop.adapters.agents.scripted import ScriptedAgent
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.processes.probe import make_launcher
+from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.ports import Box
-from allstop.testing.agents import AgentContract, Behaviour
+from allstop.testing.agent_contract import AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Refused, Say, model_server
-from connectors import CONNECTORS
+from support.api_agents import CONNECTORS
 
 BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
 
@@ -162,7 +162,7 @@ def answer(behaviour, asked):
 
 async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
     """K9: stdin, argument or file."""
-    from allstop.testing.agents import Onlooker, turn
+    from allstop.testing.agent_contract import Onlooker, turn
 
     agent = CommandAgent(
         ["/bin/echo", "you said:"], launcher=launcher, room=place, clock=SystemClock(), prompt="arg"
@@ -175,7 +175,7 @@ async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
 
 async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
     from allstop.core.moves import FailureKind
-    from allstop.testing.agents import Onlooker, turn
+    from allstop.testing.agent_contract import Onlooker, turn
 
     agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place, clock=SystemClock())
 
@@ -187,7 +187,7 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
 
 async def test_b7_progress_in_the_middle_of_what_a_program_says_is_told(launcher, place):
     """B7: at any time, but not where it only echoes its prompt, and only as a whole line."""
-    from allstop.testing.agents import Onlooker, turn
+    from allstop.testing.agent_contract import Onlooker, turn
 
     script = "cat; echo '<promise>PROGRESS: 40% half</promise>'; echo 'say <promise>PROGRESS: 9% x</promise>'; echo bye"
     agent = CommandAgent(
@@ -220,10 +220,10 @@ allstop mcp signal COMPLETE
 @pytest.mark.parametrize("mode", ["on", "off"])
 async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path, mode):
     """B7, F5: `allstop mcp` in its box, as a server and as a command; with no box as well."""
-    from allstop.adapters.agents.door import Doors
+    from allstop.adapters.agents.turn_socket import Doors
     from allstop.core.moves import Item
-    from allstop.core.replies import Said, Signal
-    from allstop.testing.agents import Onlooker, turn
+    from allstop.core.signals import Said, Signal
+    from allstop.testing.agent_contract import Onlooker, turn
 
     agent = CommandAgent(
         ["/bin/sh", "-c", TELLS],

@@ -3,13 +3,13 @@
 import pytest
 
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.journals.memory import MemoryJournal
+from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import Say
 from allstop.core.events import Commanded
 from allstop.core.ids import RunId
 from allstop.ports import Entry
-from allstop.testing.journals import JournalContract
+from allstop.testing.journal_contract import JournalContract
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -20,7 +20,7 @@ from allstop.core.brakes import (
     seconds_in,
     seconds_left,
 )
-from histories import NOW, some
+from support.strategies import NOW, some
 
 SMALL = st.integers(0, 2000)
 CAPS = st.none() | SMALL

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.budget import NOTHING, Account, Amount, Cap, Refusal, refuse, reserve, settle
-from histories import some
+from support.strategies import some
 
 CAP = Cap(turns=6, tokens=100, cost_microusd=1000)
 AMOUNTS = st.builds(

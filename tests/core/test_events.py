@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core import events as all_events
+from allstop.core import events
 from allstop.core.commands import Command
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted
 from allstop.core.ids import HELM, child_of, root_of
 from allstop.core.moves import Result, TakeTurn, Work, on_record
-from allstop.core.prompting import Prompt, prompt
-from histories import EVENTS, NOW, some
+from allstop.core.prompt import Prompt, prompt
+from support.strategies import EVENTS, NOW, some
 
 KINDS = sorted(Event.__args__, key=lambda kind: kind.__name__)
 
@@ -70,11 +70,11 @@ def test_a_field_that_a_later_version_added_does_not_hinder_reading(event, name)
 def test_every_event_of_the_module_is_in_the_union():
     declared = {
         kind
-        for kind in vars(all_events).values()
-        if isinstance(kind, type) and issubclass(kind, all_events._Event)
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, events._Event)
     }
 
-    assert declared - {all_events._Event} == set(Event.__args__)
+    assert declared - {events._Event} == set(Event.__args__)
 
 
 def test_tags_are_distinct_and_never_change():

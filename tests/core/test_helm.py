@@ -10,7 +10,7 @@ from allstop.core import helm as helms
 from allstop.core.commands import Allstop, Answer, Freeze, Pause, Resume, Retry, Say, Thaw
 from allstop.core.events import Commanded
 from allstop.core.helm import Helm, Hold, held, steer
-from histories import COMMANDS, EVENTS, NOW, many_events
+from support.strategies import COMMANDS, EVENTS, NOW, many_events
 
 HOLDS = st.sampled_from(Hold)
 

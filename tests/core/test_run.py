@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from allstop.core import helm as helms
-from allstop.core import run as runs
-from allstop.core.approvals import Answer, Ask, Leave
+from allstop.core import run
+from allstop.core.asks import Answer, Ask, Leave
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
 from allstop.core.events import (
@@ -35,10 +35,10 @@ from allstop.core.moves import (
     Usage,
     Wait,
 )
-from allstop.core.prompting import prompt
+from allstop.core.prompt import prompt
 from allstop.core.run import Brief
-from histories import NOW, RESULTS, histories, many_events, opening, some
-from scenarios import SCENARIOS
+from support.random_runs import SCENARIOS
+from support.strategies import NOW, RESULTS, histories, many_events, opening, some
 
 TURN = TakeTurn(agent="a", prompt=prompt("go"))
 STARTED = MoveStarted(at=NOW, id=1, move=TURN)
@@ -78,34 +78,34 @@ def ended(result, seconds=0):
 
 def folded(*events, limits=Limits(), pilot=None):  # noqa: B008 - it is frozen
     opened = Opened(at=NOW, kind="eager", spec={}, limits=limits)
-    return runs.fold(pilot or Eager(), [opened, *events])
+    return run.fold(pilot or Eager(), [opened, *events])
 
 
 @given(histories())
 def test_any_history_folds_and_can_be_taken_up_at_any_point(events):
     """Q16: the state is nothing but the fold, so a restart is a fold of what was kept."""
     pilot = SCENARIOS[events[0].kind].pilot
-    state = runs.begin(pilot, events[0])
+    state = run.begin(pilot, events[0])
     for number, event in enumerate(events[1:], start=2):
-        state = runs.evolve(pilot, state, event)
+        state = run.evolve(pilot, state, event)
 
-        assert runs.fold(pilot, events[:number]) == state
+        assert run.fold(pilot, events[:number]) == state
 
 
 @given(st.sampled_from(sorted(SCENARIOS)), st.integers(0, 999), many_events(30))
 def test_even_a_history_that_makes_no_sense_folds(kind, seed, events):
     pilot = SCENARIOS[kind].pilot
-    state = runs.fold(pilot, [opening(kind, seed), *events])
+    state = run.fold(pilot, [opening(kind, seed), *events])
 
-    assert runs.choose(pilot, state, after(10**6)) is not None
+    assert run.choose(pilot, state, after(10**6)) is not None
 
 
 @given(histories(), st.sampled_from([Allstop(), Pause(), Freeze()]), st.integers(0, 10**6))
 def test_k2_a_run_that_is_held_starts_nothing_whatever_happened_before(events, brake, seconds):
     pilot = SCENARIOS[events[0].kind].pilot
-    state = runs.fold(pilot, [*events, said(brake, seconds)])
+    state = run.fold(pilot, [*events, said(brake, seconds)])
 
-    assert isinstance(runs.choose(pilot, state, after(seconds)), Wait | Finish)
+    assert isinstance(run.choose(pilot, state, after(seconds)), Wait | Finish)
 
 
 @given(histories(), st.sampled_from([Allstop(), Pause(), Freeze()]), st.integers(0, 10**6))
@@ -113,7 +113,7 @@ def test_k2_a_helm_that_holds_lets_no_run_start_or_end_anything(events, brake, s
     pilot = SCENARIOS[events[0].kind].pilot
     helm = helms.fold([said(brake)])
 
-    assert isinstance(runs.choose(pilot, runs.fold(pilot, events), after(seconds), helm), Wait)
+    assert isinstance(run.choose(pilot, run.fold(pilot, events), after(seconds), helm), Wait)
 
 
 @given(histories(), many_events(10))
@@ -121,18 +121,18 @@ def test_a_run_that_is_closed_stays_closed_and_starts_nothing(events, more):
     pilot = SCENARIOS[events[0].kind].pilot
     closed = Closed(at=NOW, outcome=Outcome.DONE)
     later = [event for event in more if not isinstance(event, Closed)]
-    state = runs.fold(pilot, [*events, closed, *later])
+    state = run.fold(pilot, [*events, closed, *later])
 
     assert state.closed == closed
-    assert runs.choose(pilot, state, NOW) == Wait(reason="closed")
+    assert run.choose(pilot, state, NOW) == Wait(reason="closed")
 
 
 @given(histories(), st.lists(some(Say) | some(Pause) | some(Resume) | some(Thaw), max_size=5))
 def test_a_run_that_is_aborted_can_only_end(events, commands):
     pilot = SCENARIOS[events[0].kind].pilot
-    state = runs.fold(pilot, [*events, said(Abort()), *map(said, commands)])
+    state = run.fold(pilot, [*events, said(Abort()), *map(said, commands)])
 
-    assert runs.choose(pilot, state, after(10**6)) in (
+    assert run.choose(pilot, state, after(10**6)) in (
         Finish(outcome=Outcome.ABORTED),
         Wait(reason="closed"),
     )
@@ -141,7 +141,7 @@ def test_a_run_that_is_aborted_can_only_end(events, commands):
 @given(histories())
 def test_what_was_used_never_becomes_less(events):
     pilot = SCENARIOS[events[0].kind].pilot
-    tallies = [runs.fold(pilot, events[:n]).tally for n in range(1, len(events) + 1)]
+    tallies = [run.fold(pilot, events[:n]).tally for n in range(1, len(events) + 1)]
 
     for before, then in itertools.pairwise(tallies):
         assert then.turns >= before.turns
@@ -152,7 +152,7 @@ def test_what_was_used_never_becomes_less(events):
 
 @given(histories())
 def test_every_event_reaches_the_pilot(events):
-    state = runs.fold(Eager(), [replace(events[0], kind="eager"), *events[1:]])
+    state = run.fold(Eager(), [replace(events[0], kind="eager"), *events[1:]])
 
     assert state.pilot == len(events) - 1
 
@@ -183,7 +183,7 @@ def test_every_event_reaches_the_pilot(events):
     ],
 )
 def test_k1_the_helm_comes_first_then_the_end_then_the_runs_own_brake(events, helm, move):
-    assert runs.choose(Eager(), folded(*events), NOW, helm) == move
+    assert run.choose(Eager(), folded(*events), NOW, helm) == move
 
 
 def test_k6_at_a_limit_it_ends_or_asks_as_it_was_told():
@@ -192,8 +192,8 @@ def test_k6_at_a_limit_it_ends_or_asks_as_it_was_told():
         STARTED, ended(TurnDone(text="")), limits=Limits(turns=1, at_limit=AtLimit.PAUSE)
     )
 
-    assert runs.choose(Eager(), stop, NOW) == Finish(outcome=Outcome.BRAKED, note="turns: 1 of 1")
-    assert runs.choose(Eager(), pause, NOW) == Wait(
+    assert run.choose(Eager(), stop, NOW) == Finish(outcome=Outcome.BRAKED, note="turns: 1 of 1")
+    assert run.choose(Eager(), pause, NOW) == Wait(
         reason="limit reached: turns: 1 of 1", for_person=True, at_limit=True
     )
 
@@ -206,17 +206,17 @@ def test_k6_raised_limits_take_the_place_of_the_old_ones():
         limits=Limits(turns=1),
     )
 
-    assert runs.choose(Eager(), state, NOW) == TURN
+    assert run.choose(Eager(), state, NOW) == TURN
 
 
 def test_k5_a_shared_budget_that_is_used_up_brakes_until_somebody_says_otherwise():
     broke = Failed(kind=FailureKind.OUT_OF_BUDGET, message="day: tokens 9 + 1 of 9")
     state = folded(STARTED, ended(broke))
 
-    assert runs.choose(Eager(), state, NOW) == Finish(outcome=Outcome.BRAKED, note=broke.message)
+    assert run.choose(Eager(), state, NOW) == Finish(outcome=Outcome.BRAKED, note=broke.message)
     for command in (Raise(limits=Limits()), Resume()):
-        again = runs.evolve(Eager(), state, said(command))
-        assert runs.choose(Eager(), again, NOW) == TURN
+        again = run.evolve(Eager(), state, said(command))
+        assert run.choose(Eager(), again, NOW) == TURN
 
 
 def test_k5_a_turn_is_not_begun_when_what_it_may_use_does_not_fit():
@@ -225,7 +225,7 @@ def test_k5_a_turn_is_not_begun_when_what_it_may_use_does_not_fit():
         STARTED, ended(TurnDone(text="", usage=Usage(output=61))), limits=Limits(tokens=100)
     )
 
-    assert runs.choose(capped, state, NOW) == Finish(
+    assert run.choose(capped, state, NOW) == Finish(
         outcome=Outcome.BRAKED, note="tokens: 61 used, 40 reserved, 100 allowed"
     )
 
@@ -250,18 +250,18 @@ def test_k2_nothing_that_came_back_after_a_stop_counts(result):
     under_way = folded(STARTED)
 
     for taken in (
-        runs.accepted(stopped, Helm(), result),
-        runs.accepted(aborted, Helm(), result),
-        runs.accepted(under_way, Helm(stops=1), result),
+        run.accepted(stopped, Helm(), result),
+        run.accepted(aborted, Helm(), result),
+        run.accepted(under_way, Helm(stops=1), result),
     ):
         assert isinstance(taken, Failed)
         assert taken.kind in OURS
-    assert runs.accepted(folded(LATER), Helm(stops=1), result) == result
+    assert run.accepted(folded(LATER), Helm(stops=1), result) == result
 
 
 @given(RESULTS)
 def test_k2_what_a_discarded_reply_used_is_still_counted(result):
-    taken = runs.accepted(folded(STARTED, said(Allstop())), Helm(), result)
+    taken = run.accepted(folded(STARTED, said(Allstop())), Helm(), result)
 
     assert taken.usage == getattr(result, "usage", Usage())
 
@@ -271,8 +271,8 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     """A reply from before the stop is refused after Resume too."""
     state = folded(STARTED, said(Allstop()), said(lift))
 
-    assert runs.cut_by(state, Helm()) == "a stop of this run"
-    assert isinstance(runs.accepted(state, Helm(), TurnDone(text="")), Failed)
+    assert run.cut_by(state, Helm()) == "a stop of this run"
+    assert isinstance(run.accepted(state, Helm(), TurnDone(text="")), Failed)
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,12 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     ],
 )
 def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, brake):
-    assert runs.cut_by(folded(*events), helm) == brake
+    assert run.cut_by(folded(*events), helm) == brake
 
 
 def test_k4_the_record_says_which_brake_cut_a_move_off():
-    by_all = runs.accepted(folded(LATER), Helm(stops=2), Failed(kind=FailureKind.CRASHED))
-    by_itself = runs.accepted(folded(STARTED, said(Abort())), Helm(), TurnDone(text="late"))
+    by_all = run.accepted(folded(LATER), Helm(stops=2), Failed(kind=FailureKind.CRASHED))
+    by_itself = run.accepted(folded(STARTED, said(Abort())), Helm(), TurnDone(text="late"))
 
     assert by_all == Failed(kind=FailureKind.CANCELLED, message="cut off by Allstop")
     assert by_itself == Failed(kind=FailureKind.DISCARDED, message="it came after an abort")
@@ -313,7 +313,7 @@ def test_k4_the_record_says_which_brake_cut_a_move_off():
     ],
 )
 def test_k1_a_run_is_frozen_by_itself_or_with_all_others(events, helm, frozen):
-    assert runs.is_frozen(folded(*events), helm) is frozen
+    assert run.is_frozen(folded(*events), helm) is frozen
 
 
 def test_an_answer_is_kept_until_the_move_ends():
@@ -368,7 +368,7 @@ def test_a_warning_reaches_the_pilot_when_a_limit_is_near():
             return TURN
 
     state = folded(*[STARTED, ended(TurnDone(text=""))] * 4, limits=Limits(turns=5))
-    runs.choose(Told(), state, after(3))
+    run.choose(Told(), state, after(3))
 
     assert [(brief.now, brief.warning) for brief in briefs] == [(after(3), "turns: 4 of 5")]
     assert (briefs[0].tally.turns, briefs[0].limits) == (4, Limits(turns=5))

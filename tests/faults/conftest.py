@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import asyncio_backend, person_at_home  # noqa: F401 - fixtures
+from support.process_fixtures import asyncio_backend, person_at_home  # noqa: F401 - fixtures
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent

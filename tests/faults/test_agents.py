@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive, wait_for
+from support.person import MERGE_AT_ONCE, alive, wait_for
 
 DONE = "\necho '<promise>COMPLETE</promise>'\n"
 LOOP = "[loop]\nmax_iterations = 3\n"

@@ -7,11 +7,11 @@ import sqlite3
 import pytest
 
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.journals.schema import APPLICATION_ID, MIGRATIONS
 from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.adapters.journals.sqlite_schema import APPLICATION_ID, MIGRATIONS
 from allstop.core.ids import HELM
 from allstop.ports import Entry, StoreBrokenError
-from faults.stores import CLOCK, checkpointed, read_all, said, write_some, write_to
+from faults.damaged_stores import CLOCK, checkpointed, read_all, said, write_some, write_to
 
 ROUNDS = 60
 

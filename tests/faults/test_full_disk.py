@@ -13,7 +13,7 @@ from allstop.core.commands import Allstop
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
 from allstop.ports import Entry
-from faults.small_disk import PaperDisk, PaperReserve, opened, write_until_full
+from faults.full_disk_journal import PaperDisk, PaperReserve, opened, write_until_full
 
 NAMESPACE = ("unshare", "--map-root-user", "--mount") if os.geteuid() else ("unshare", "--mount")
 
@@ -36,8 +36,8 @@ def on_a_small_disk(report, can_mount, tmp_path):
 
     def run(scene):
         if can_mount:
-            return report("small_disk.py", "tmpfs", place, scene, wrap=NAMESPACE)
-        return report("small_disk.py", "paper", place, scene)
+            return report("full_disk_journal.py", "tmpfs", place, scene, wrap=NAMESPACE)
+        return report("full_disk_journal.py", "paper", place, scene)
 
     return run
 
@@ -131,7 +131,7 @@ def crowded(report, can_mount, tmp_path):
     assert can_mount, "a disk of our own is needed: allow user namespaces, or be root"
     place = tmp_path / "disk"
     place.mkdir()
-    return lambda scene: report("crowded.py", place, scene, wrap=NAMESPACE)
+    return lambda scene: report("full_disk_program.py", place, scene, wrap=NAMESPACE)
 
 
 def is_whole(happened):
@@ -185,7 +185,7 @@ def test_q19_a_stop_is_recorded_although_nobody_has_the_store_open(crowded):
 @pytest.mark.parametrize("scene", ["journal", "twice", "newcomer", "engine"])
 def test_q19_the_same_holds_where_sqlite_is_only_told_that_it_is_full(report, tmp_path, scene):
     """So that the way for places without mounts is tried everywhere."""
-    happened = report("small_disk.py", "paper", tmp_path, scene)
+    happened = report("full_disk_journal.py", "paper", tmp_path, scene)
 
     assert happened.get("helm", ["Allstop"]) in (["Allstop"], 4, 1)
     assert happened.get("integrity", "ok") == "ok"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive, wait_for
+from support.person import MERGE_AT_ONCE, alive, wait_for
 
 DONE = "\necho '<promise>COMPLETE</promise>'\n"
 ONCE = MERGE_AT_ONCE + "[loop]\nmax_iterations = 1\n"

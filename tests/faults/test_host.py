@@ -2,7 +2,7 @@
 
 import pytest
 
-from people import MERGE_AT_ONCE
+from support.person import MERGE_AT_ONCE
 
 MODULES = ("click", "msgspec", "anyio", "sqlite3", "json", "sitecustomize", "usercustomize", "rich")
 RUN = 'import os; os.system("touch {evil}")\n'

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from people import MERGE_AT_ONCE, alive
+from support.person import MERGE_AT_ONCE, alive
 
 KILLS = int(os.environ.get("ALLSTOP_KILLS", "36"))  # `make soak`: 1000
 A_BOARD = 9  # kills of one board before it may finish

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from parlours import talker
-from people import alive
+from support.person import alive
+from support.room_models import talker
 
 KILLS = int(os.environ.get("ALLSTOP_KILLS", "36"))  # `make soak`: 1000
 A_TALK = 6  # kills of one session, or of one thread, before it may finish

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from people import MERGE_AT_ONCE
+from support.person import MERGE_AT_ONCE
 
 ADDS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
 LOCKS = ("index.lock", "HEAD.lock", "refs/heads/main.lock")

@@ -5,11 +5,11 @@ import sqlite3
 
 import pytest
 
-from allstop.adapters.journals.schema import APPLICATION_ID, MIGRATIONS, migrate
 from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.adapters.journals.sqlite_schema import APPLICATION_ID, MIGRATIONS, migrate
 from allstop.ports import Entry
-from faults.stores import CLOCK, read_all, said, write_some
-from faults.writers import MORE
+from faults.damaged_stores import CLOCK, read_all, said, write_some
+from faults.writer_program import MORE
 
 
 def connect(folder):
@@ -73,14 +73,14 @@ def test_a_migration_that_fails_half_way_leaves_the_store_as_it_was(folder):
 
 async def test_processes_that_migrate_at_the_same_time_do_it_once(program, folder):
     await write_some(folder, appends=3)
-    processes = [program("writers.py", "open", folder) for _ in range(4)]
+    processes = [program("writer_program.py", "open", folder) for _ in range(4)]
     reports = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
 
     assert reports == [{"version": len(MORE), "notes": 0}] * 4
 
 
 async def test_processes_that_make_a_store_at_the_same_time_make_one(program, folder):
-    processes = [program("writers.py", "open", folder) for _ in range(4)]
+    processes = [program("writer_program.py", "open", folder) for _ in range(4)]
     reports = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
 
     assert reports == [{"version": len(MORE), "notes": 0}] * 4

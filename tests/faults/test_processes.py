@@ -12,13 +12,13 @@ import pytest
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import BUSY_S, BUSY_TRIES, SqliteJournal
 from allstop.ports import Entry, HeldError, StoreBusyError
-from faults.stores import read_all, said
+from faults.damaged_stores import read_all, said
 
 KILLS = int(os.environ.get("ALLSTOP_KILLS", "40"))  # `make soak`: 1000
 
 
 def test_q16_a_writer_killed_again_and_again_leaves_whole_appends_and_no_gaps(report, folder):
-    happened = report("writers.py", "kills", folder, KILLS)
+    happened = report("writer_program.py", "kills", folder, KILLS)
 
     assert happened["kept"] >= happened["acknowledged"] > KILLS
 
@@ -26,7 +26,7 @@ def test_q16_a_writer_killed_again_and_again_leaves_whole_appends_and_no_gaps(re
 async def test_q16_four_processes_that_write_at_once_lose_nothing(program, folder):
     """Each counts 200 on a run they all share, and 200 on one of its own."""
     names = ["north", "east", "south", "west"]
-    processes = [program("writers.py", "count", folder, name, 200) for name in names]
+    processes = [program("writer_program.py", "count", folder, name, 200) for name in names]
     for process in processes:
         output, _ = process.communicate(timeout=100)
         assert process.returncode == 0
@@ -67,7 +67,7 @@ def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
 
 def test_p7_a_claim_names_its_holder_and_dies_with_it(program, folder):
     """P7: the second is told who has it; a lock whose holder was killed never blocks."""
-    holder = program("writers.py", "hold", folder, "a/b c")
+    holder = program("writer_program.py", "hold", folder, "a/b c")
     assert holder.stdout.readline() == "held\n"
     journal = SqliteJournal(folder, SystemClock())
 
@@ -88,7 +88,7 @@ async def test_q19_a_process_that_hangs_with_the_store_locked_does_not_hang_us(p
     """An append gives up after its limit and says why; other tasks go on all the while."""
     journal = SqliteJournal(folder, SystemClock())
     await journal.append(Entry("a", said("before")))
-    locker = program("writers.py", "lock", folder)
+    locker = program("writer_program.py", "lock", folder)
     assert locker.stdout.readline() == "locked\n"
     os.kill(locker.pid, signal.SIGSTOP)
     beats = []
@@ -120,7 +120,7 @@ async def test_q19_a_process_that_hangs_with_the_store_locked_does_not_hang_us(p
 async def test_q19_an_append_waits_for_a_process_that_lets_go_in_time(program, folder):
     journal = SqliteJournal(folder, SystemClock())
     await journal.append(Entry("a", said("before")))
-    locker = program("writers.py", "lock", folder)
+    locker = program("writer_program.py", "lock", folder)
     assert locker.stdout.readline() == "locked\n"
     async with anyio.create_task_group() as group:
         group.start_soon(journal.append, Entry("a", said("after")))

@@ -15,10 +15,10 @@ from allstop.core.events import Commanded, Halted, MoveEnded
 from allstop.core.helm import Hold, fold
 from allstop.core.ids import HELM
 from allstop.core.moves import FailureKind, Outcome
-from allstop.loop.steps import Parked
+from allstop.engine.steps import Parked
 from allstop.ports import Cursor, Entry, StaleError
-from faults.stores import said
-from world import DONE, World, task
+from faults.damaged_stores import said
+from support.in_memory_world import DONE, World, task
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from allstop.core import helm, run
 from allstop.core.events import Event, MoveStarted, Opened
 from allstop.core.helm import Hold
 from allstop.core.moves import Outcome, TakeTurn
-from allstop.core.prompting import prompt
-from allstop.core.receipts import differences, redecided
+from allstop.core.prompt import prompt
+from allstop.core.replay import differences, redecided
 from allstop.core.tasks import Status
-from allstop.core.views import lines
-from allstop.pilots import PILOTS
+from allstop.kinds import PILOTS
+from allstop.views.runs import lines
 
 FILES = sorted(Path(__file__).parent.glob("v*/*.jsonl"))
 

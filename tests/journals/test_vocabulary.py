@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from allstop.core.events import Event
-from journals.vocabulary import every_word
+from journals.make_vocabulary import every_word
 
 FILES = sorted((Path(__file__).parent / "words").glob("*.jsonl"))
 

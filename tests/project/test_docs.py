@@ -15,10 +15,10 @@ import pytest
 import allstop
 from allstop.adapters.agents.script import Step, read_script
 from allstop.core.moves import FailureKind
-from allstop.core.talk import Ending
+from allstop.core.room_specs import Ending
 from allstop.settings import Environment, load
 from allstop.settings.model import Settings
-from project import tree
+from project import project_files
 
 PLANS = {"ROADMAP.md", "CHANGELOG.md", "docs/requirements.md"}
 """Pages that also speak of what isn't there yet."""
@@ -30,13 +30,15 @@ ENDS_A_COMMAND = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>"}
 
 
 def targets() -> set[str]:
-    return set(TARGET.findall(tree.text(tree.ROOT / "Makefile")))
+    return set(TARGET.findall(project_files.text(project_files.ROOT / "Makefile")))
 
 
 def code_of(page: Path) -> str:
     """What a page tells people to type: shell blocks, and code within sentences."""
-    words = tree.text(page)
-    return "\n".join([*tree.blocks(words, "", "sh", "bash", "console"), *tree.inline(words)])
+    words = project_files.text(page)
+    return "\n".join(
+        [*project_files.blocks(words, "", "sh", "bash", "console"), *project_files.inline(words)]
+    )
 
 
 def commands_in(code: str) -> Iterator[tuple[str, ...]]:
@@ -57,7 +59,7 @@ def _until_the_end(command: str) -> Iterator[str]:
 
 
 def shown_commands() -> list[tuple[str, ...]]:
-    pages = [page for page in tree.pages() if tree.name(page) not in PLANS]
+    pages = [page for page in project_files.pages() if project_files.name(page) not in PLANS]
     return sorted({command for page in pages for command in commands_in(code_of(page))})
 
 
@@ -89,34 +91,34 @@ def test_every_command_a_page_shows_exists_with_its_options(command):
     assert "Usage:" in asked.stdout
 
 
-@pytest.mark.parametrize("page", tree.pages(), ids=tree.name)
+@pytest.mark.parametrize("page", project_files.pages(), ids=project_files.name)
 def test_every_make_target_a_page_shows_exists(page):
     assert set(MAKE.findall(code_of(page))) <= targets()
 
 
 def test_the_readme_shows_how_to_see_it_and_how_to_test_it():
-    shown = MAKE.findall(code_of(tree.ROOT / "README.md"))
+    shown = MAKE.findall(code_of(project_files.ROOT / "README.md"))
 
     assert {"demo", "test"} <= set(shown)
 
 
-@pytest.mark.parametrize("page", tree.pages(), ids=tree.name)
+@pytest.mark.parametrize("page", project_files.pages(), ids=project_files.name)
 def test_every_link_to_a_file_leads_somewhere(page):
-    links = [link for link in LINK.findall(tree.text(page)) if "://" not in link]
+    links = [link for link in LINK.findall(project_files.text(page)) if "://" not in link]
 
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_every_page_of_the_documentation_is_on_its_map():
-    index = tree.ROOT / "docs" / "index.md"
-    linked = {(index.parent / link).resolve() for link in LINK.findall(tree.text(index))}
-    pages = {page for page in tree.pages() if tree.name(page).startswith("docs/")}
+    index = project_files.ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in LINK.findall(project_files.text(index))}
+    pages = {page for page in project_files.pages() if project_files.name(page).startswith("docs/")}
 
-    assert {tree.name(page) for page in pages - linked} == {"docs/index.md"}
+    assert {project_files.name(page) for page in pages - linked} == {"docs/index.md"}
 
 
 def test_the_changelog_knows_the_current_version():
-    headings = re.findall(r"^## \[?([^\]\s]+)\]?", tree.text(tree.ROOT / "CHANGELOG.md"), re.MULTILINE)  # fmt: skip
+    headings = re.findall(r"^## \[?([^\]\s]+)\]?", project_files.text(project_files.ROOT / "CHANGELOG.md"), re.MULTILINE)  # fmt: skip
 
     assert allstop.__version__ in headings
 
@@ -124,7 +126,7 @@ def test_the_changelog_knows_the_current_version():
 @pytest.mark.parametrize("page", ["settings", "commands"])
 def test_the_generated_pages_are_up_to_date(page):
     checked = subprocess.run(
-        [sys.executable, tree.ROOT / "tools" / "reference", "--check", page],
+        [sys.executable, project_files.ROOT / "tools" / "reference", "--check", page],
         capture_output=True,
         text=True,
         check=False,
@@ -135,9 +137,11 @@ def test_the_generated_pages_are_up_to_date(page):
 
 def toml_blocks() -> list[tuple[str, str]]:
     return [
-        (f"{tree.name(page)}-{number}", block)
-        for page in tree.pages()
-        for number, block in enumerate(tree.blocks(tree.text(page), "toml"), start=1)
+        (f"{project_files.name(page)}-{number}", block)
+        for page in project_files.pages()
+        for number, block in enumerate(
+            project_files.blocks(project_files.text(page), "toml"), start=1
+        )
     ]
 
 
@@ -152,7 +156,7 @@ def test_every_settings_file_and_script_a_page_shows_is_valid(block, tmp_path):
 
 
 def test_the_page_of_scripts_knows_every_step_and_every_failure():
-    page = tree.text(tree.ROOT / "docs" / "reference" / "scripted.md")
+    page = project_files.text(project_files.ROOT / "docs" / "reference" / "scripted.md")
     verbs = [kind.__struct_fields__[0] for kind in get_args(Step)]
 
     assert [verb for verb in verbs if f"`{{ {verb} = " not in page] == []
@@ -161,7 +165,7 @@ def test_the_page_of_scripts_knows_every_step_and_every_failure():
 
 def test_r22_the_guide_to_rooms_says_how_to_start_and_stop_and_gives_the_true_defaults():
     """R22: start, stop, guards with defaults, envelopes, discarded replies, deviations, edges."""
-    guide = tree.text(tree.ROOT / "docs" / "guides" / "rooms.md")
+    guide = project_files.text(project_files.ROOT / "docs" / "guides" / "rooms.md")
     room = Settings().room
 
     for words in ("allstop room", "Allstop", "@router collaborate", '"handoff"', "discarded"):

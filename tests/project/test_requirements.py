@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from project import tree
+from project import project_files
 
-SCRIPT = tree.ROOT / "tools" / "requirements"
-PAGE = tree.ROOT / "docs" / "requirements.md"
+SCRIPT = project_files.ROOT / "tools" / "requirements"
+PAGE = project_files.ROOT / "docs" / "requirements.md"
 NUMBER = "K" + "2"  # in two parts: the script must not take it for a mention of its own
 FIGURE = "Q" + "1"
 
@@ -29,7 +29,7 @@ def project(tmp_path):
     """Writes a project whose page says that one number holds, with these files."""
 
     def write(number: str, files: dict[str, str], page: str | None = None) -> Path:
-        text = page or tree.text(PAGE).replace("| partly |", "| not yet |")
+        text = page or project_files.text(PAGE).replace("| partly |", "| not yet |")
         text = text.replace("| holds |", "| not yet |")
         lines = [
             line.replace("| not yet |", "| holds |") if line.startswith(f"| {number} |") else line
@@ -44,7 +44,7 @@ def project(tmp_path):
 
 
 def test_the_page_and_the_tests_agree():
-    code, said = compare(tree.ROOT)
+    code, said = compare(project_files.ROOT)
 
     assert code == 0, said
 
@@ -107,7 +107,7 @@ def test_a_test_can_only_name_what_exists(project):
     ],
 )
 def test_the_page_lists_every_number_once_with_a_line_and_a_state(project, change, complaint):
-    code, said = compare(project("none", {}, page=change(tree.text(PAGE))))
+    code, said = compare(project("none", {}, page=change(project_files.text(PAGE))))
 
     assert code == 1
     assert complaint in said

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from project import tree
+from project import project_files
 
 PASSED = '<testcase classname="a" name="b"/>'
 SKIPPED = '<testcase classname="a" name="b"><skipped message="no reason"/></testcase>'
@@ -18,7 +18,7 @@ BROKEN = '<testcase classname="a" name="b"><error message="x"/></testcase>'
 
 def tally(folder, *options: str) -> tuple[int, str]:
     ran = subprocess.run(
-        [sys.executable, tree.ROOT / "tools" / "tally", folder, *options],
+        [sys.executable, project_files.ROOT / "tools" / "tally", folder, *options],
         capture_output=True,
         text=True,
         check=False,

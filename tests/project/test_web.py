@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from project import tree
+from project import project_files
 
 LONGEST = 400
 MADE = {"web/src/api.d.ts"}
@@ -14,42 +14,46 @@ MADE = {"web/src/api.d.ts"}
 def sources():
     return [
         file
-        for file in tree.below("web")
-        if file.suffix in {".ts", ".svelte", ".css"} and tree.name(file) not in MADE
+        for file in project_files.below("web")
+        if file.suffix in {".ts", ".svelte", ".css"} and project_files.name(file) not in MADE
     ]
 
 
 def test_only_one_file_puts_html_into_the_page():
     dangerous = re.compile(r"\{@html|innerHTML|insertAdjacentHTML|outerHTML|document\.write")
-    found = {tree.name(file) for file in sources() if dangerous.search(tree.text(file))}
+    found = {
+        project_files.name(file) for file in sources() if dangerous.search(project_files.text(file))
+    }
 
     assert found == {"web/src/parts/Markdown.svelte", "web/src/lib/markdown.test.ts"}
 
 
 def test_a_source_of_the_page_says_first_what_it_is_for_and_is_not_long():
     for file in sources():
-        lines = tree.text(file).splitlines()
+        lines = project_files.text(file).splitlines()
         first = "import" if ".test." in file.name else ("//", "/*", "<!--")
 
-        assert len(lines) <= LONGEST, tree.name(file)
-        assert lines[0].startswith(first) or lines[0].startswith("//"), tree.name(file)
+        assert len(lines) <= LONGEST, project_files.name(file)
+        assert lines[0].startswith(first) or lines[0].startswith("//"), project_files.name(file)
 
 
 def test_no_style_is_written_into_the_markup():
     """The page's policy forbids it, and a browser would leave it out without a word."""
-    found = [tree.name(f) for f in sources() if re.search(r"\sstyle=", tree.text(f))]
+    found = [
+        project_files.name(f) for f in sources() if re.search(r"\sstyle=", project_files.text(f))
+    ]
 
     assert found == []
 
 
 def test_the_page_is_made_of_exactly_the_versions_that_are_named():
-    package = json.loads(tree.text(tree.ROOT / "web" / "package.json"))
+    package = json.loads(project_files.text(project_files.ROOT / "web" / "package.json"))
     named = {**package["dependencies"], **package["devDependencies"], **package["overrides"]}
 
     assert [name for name, version in named.items() if not re.fullmatch(r"[\d.]+", version)] == []
 
 
 def test_the_lock_files_of_npm_name_no_place():
-    for file in tree.files():
+    for file in project_files.files():
         if file.name == "package-lock.json":
-            assert '"resolved"' not in tree.text(file)
+            assert '"resolved"' not in project_files.text(file)

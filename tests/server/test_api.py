@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from allstop.server.routes import READING
-from control_rooms import ControlRoom, settled
-from people import MERGE_AT_ONCE, at_home, wait_for
+from allstop.server.routes.table import READING
+from support.control_room import ControlRoom, settled
+from support.person import MERGE_AT_ONCE, at_home, wait_for
 
 TASK = {"kind": "task", "prompt": "Write done.txt"}
 
@@ -19,7 +19,7 @@ def _task(room, name, status):
 
 
 def test_the_description_in_the_repository_is_current():
-    from project.tree import ROOT
+    from project.project_files import ROOT
 
     done = subprocess.run([sys.executable, ROOT / "tools" / "openapi", "--check"], check=False)
 

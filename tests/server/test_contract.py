@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-import scenes
-from control_rooms import Stream
+from support import sample_board
+from support.control_room import Stream
 
 SETTINGS = """
 [dictionaries.runs]
@@ -40,7 +40,7 @@ enabled = false
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     """With tasks in every state, questions in the inbox, a talk that is over and a thread."""
-    scene = scenes.at_work(tmp_path_factory.mktemp("contract"))
+    scene = sample_board.at_work(tmp_path_factory.mktemp("contract"))
     scene.talk()
     scene.post("/runs", {"kind": "auto", "goal": "Explain rate limits", "agent": "demo"})
     yield scene
@@ -58,7 +58,9 @@ def test_every_event_of_the_stream_is_as_described(scene):
     }
     scene.restart()  # at its start it counts what waits: from here on, what is approved is news
     stream = Stream(scene, last="0.0")
-    scene.post("/runs", {"kind": "room", "goal": scenes.GOAL, "thread": "two", "max_rounds": 1})
+    scene.post(
+        "/runs", {"kind": "room", "goal": sample_board.GOAL, "thread": "two", "max_rounds": 1}
+    )
     scene.tell(scene.id_of("Explain rate limits in the documentation"), "approve")
     scene.post("/runs", {"kind": "auto", "goal": "Answer 404", "agent": "demo"})
     wanted = {"log", "run", "board", "task", "room", "talk", "inbox", "auto", "live"}

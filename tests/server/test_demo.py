@@ -4,8 +4,8 @@ import json
 import signal
 import urllib.request
 
-from control_rooms import LINK
-from people import at_home
+from support.control_room import LINK
+from support.person import at_home
 
 
 def test_u4_the_demo_can_leave_the_control_room_open_on_what_it_made(tmp_path):

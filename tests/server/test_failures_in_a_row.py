@@ -2,8 +2,8 @@
 
 import pytest
 
-from control_rooms import ControlRoom
-from people import at_home, wait_for
+from support.control_room import ControlRoom
+from support.person import at_home, wait_for
 
 FAILS_AT_FIRST = (
     "[ -e ~/mended ] || exit 1\ntouch file-$(date +%N); echo '<promise>COMPLETE</promise>'\n"

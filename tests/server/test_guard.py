@@ -8,11 +8,12 @@ import pytest
 import trio.testing
 
 from allstop.core.secrets import Secrets
-from allstop.server import answers, door
+from allstop.server import responses
+from allstop.server.access import admission
+from allstop.server.access.credentials import OneTimeKeys, kept_token
+from allstop.server.access.idle_connections import CONNECTION
 from allstop.server.guard import BODY_S, Guard, Locks
-from allstop.server.keys import OneTimeKeys, kept_token
-from allstop.server.logs import logging_to
-from allstop.server.punctual import CONNECTION
+from allstop.server.log_file import logging_to
 
 CANARY = "canary-4f1b9d77c0aa"
 
@@ -25,7 +26,7 @@ def anyio_backend():
 @pytest.fixture
 def locks(tmp_path):
     return Locks(
-        terms=door.terms(["127.0.0.1"], 7373),
+        terms=admission.terms(["127.0.0.1"], 7373),
         token=kept_token(tmp_path / "token"),
         keys=OneTimeKeys(),
         cookie="allstop-7373",
@@ -75,7 +76,7 @@ async def test_trust_10_a_body_that_does_not_come_is_not_waited_for(locks):
 
     assert (status, error["code"]) == (408, "too_slow")
     assert anyio.current_time() - began == BODY_S
-    assert set(answers.ON_ALL) <= set(headers)
+    assert set(responses.ON_ALL) <= set(headers)
 
 
 async def test_trust_7_a_mistake_of_ours_tells_nothing_and_is_logged_without_secrets(
@@ -89,7 +90,7 @@ async def test_trust_7_a_mistake_of_ours_tells_nothing_and_is_logged_without_sec
         status, headers, error = await _asked(locks, is_wrong, anyio.sleep_forever)
 
     assert (status, error["code"]) == (500, "internal")
-    assert set(answers.ON_ALL) <= set(headers)
+    assert set(responses.ON_ALL) <= set(headers)
     assert CANARY not in json.dumps(error)
     written = log.read_text()
     assert "RuntimeError: the password is" in written
@@ -105,7 +106,7 @@ async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(lock
         return False
 
     async def app(scope, receive, send):
-        await answers.refused(door.Refusal(404, "not_found", "gone"))(scope, receive, send)
+        await responses.refused(admission.Refusal(404, "not_found", "gone"))(scope, receive, send)
 
     connection = {}
     for _ in range(2):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from control_rooms import ControlRoom, settled
-from people import MERGE_AT_ONCE, at_home, wait_for
+from support.control_room import ControlRoom, settled
+from support.person import MERGE_AT_ONCE, at_home, wait_for
 
 LINE = "waits for a free slot (1 of 1 taken)"
 HEARS = """

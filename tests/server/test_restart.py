@@ -2,8 +2,8 @@
 
 import pytest
 
-from control_rooms import ControlRoom
-from people import MERGE_AT_ONCE, at_home, wait_for
+from support.control_room import ControlRoom
+from support.person import MERGE_AT_ONCE, at_home, wait_for
 
 WORKS = """
 case $(cat) in *Alpha*) if [ ! -f ~/began ]; then touch ~/began; sleep 3000; fi ;; esac

@@ -2,8 +2,8 @@
 
 import pytest
 
-from control_rooms import ControlRoom
-from people import Person, at_home, wait_for
+from support.control_room import ControlRoom
+from support.person import Person, at_home, wait_for
 
 FILE = """\
 # Ours.

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from control_rooms import texts
-from people import wait_for
+from support.control_room import texts
+from support.person import wait_for
 
 
 def _is(text):

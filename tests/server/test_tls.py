@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from people import at_home
+from support.person import at_home
 
 LINK = re.compile(r"once: https://127\.0\.0\.1:(\d+)(/\?key=\S+)")
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from allstop.core import moves, specs
-from allstop.core.hooks import Hook
+from allstop.board.hook_events import Hook
+from allstop.core import board_specs, moves
 from allstop.settings.model import (
     Agent,
     Check,
@@ -175,7 +175,11 @@ def test_b22_every_hook_there_is_has_a_setting():
 
 
 def test_b16_b21_what_the_settings_can_say_is_what_a_board_can_do():
-    pairs = [(Protection, moves.Protection), (ReviewMode, specs.ReviewMode), (LoopMode, specs.Mode)]
+    pairs = [
+        (Protection, moves.Protection),
+        (ReviewMode, board_specs.ReviewMode),
+        (LoopMode, board_specs.Mode),
+    ]
 
     for said, done in pairs:
         assert {each.value for each in said} == {each.value for each in done}

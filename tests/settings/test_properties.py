@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from allstop.settings import Environment, SettingsError, load, rows
-from allstop.settings.checking import check
 from allstop.settings.consistency import disagreements
-from allstop.settings.keys import dotted, split_dotted
+from allstop.settings.key_path import dotted, split_dotted
 from allstop.settings.model import Settings
 from allstop.settings.schema import fixed_keys
+from allstop.settings.validation import check
 
 KEYS = sorted({part for key in fixed_keys() for part in key} | {"claude", "driver", "zzz", "run"})
 WORDS = ["codex", "off", "full", "retry", "count", "auto", "", "x", "http://a", ".git", "(", "\x00"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from allstop.core.hooks import Facts, Hook, variables
+from allstop.board.hook_events import Facts, Hook, variables
 from allstop.settings import Variable
 from allstop.settings.model import Check, LoopMode, SandboxMode, Settings, Target, TargetKind
-from allstop.settings.variables import FACTS_OF_HOOKS
+from allstop.settings.sources.variables import FACTS_OF_HOOKS
 
 READ = [
     ("ALLSTOP_LOOP_MAX_PARALLEL", " 4 ", "loop.max_parallel", 4),

@@ -4,11 +4,11 @@ from datetime import UTC
 
 import anyio
 
-from allstop.core import helm as helms
+from allstop.core import helm
 from allstop.core import run as runs
 from allstop.core.brakes import Limits
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit
-from allstop.core.day import day_of
+from allstop.core.daily_budget import day_of
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -155,7 +155,7 @@ class Auditor:
     # --- folding ---
 
     def _helm(self, event):
-        before, self.helm = self.helm, helms.steer(self.helm, event)
+        before, self.helm = self.helm, helm.steer(self.helm, event)
         if self.helm.stops > before.stops:
             self._stopped_at[HELM] = anyio.current_time()
         if self.helm.hold is not before.hold:

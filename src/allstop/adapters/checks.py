@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from allstop.core.gates import Check
+from allstop.core.gate import Check
 from allstop.core.moves import CheckResult
 from allstop.ports import Box, Launch, Launcher, LaunchError, Progress, UnsafeError
 from allstop.programs import Tail, run_to_end

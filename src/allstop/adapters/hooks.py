@@ -20,8 +20,8 @@ from typing import NamedTuple
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from allstop.core.hooks import Facts, variables
-from allstop.core.plain import plain
+from allstop.board.hook_events import Facts, variables
+from allstop.core.text import plain
 from allstop.open_files import give_back
 from allstop.ports import Clock
 from allstop.programs import Tail

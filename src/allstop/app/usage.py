@@ -9,13 +9,13 @@ import anyio
 import anyio.lowlevel
 from msgspec import Struct
 
-from allstop.app import board
-from allstop.core.ledger import By, Ledger, Sum, Turn, name_by
-from allstop.loop.places import place_before
+from allstop.app.board import commands
+from allstop.engine.journal_search import place_before
 from allstop.ports import Journal
+from allstop.views.usage import By, Ledger, Sum, Turn, name_by
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
+    from allstop.app.project import House
 
 READ_AT_ONCE = 1000
 
@@ -83,7 +83,7 @@ async def used_since(
         total = total.plus(turn)
         for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
             names[name] = names.get(name, Sum()).plus(turn)
-    known = {task.id: task for task in (await board.read(house)).state.board.tasks()}
+    known = {task.id: task for task in (await commands.read(house)).state.board.tasks()}
     merged = [used for name, used in tasks.items() if name in known and known[name].merged]
     titles = {name: task.title for name, task in known.items()} if by is By.TASK else {}
     lines = [_line(name, used, titles.get(name, "")) for name, used in sums.items()]

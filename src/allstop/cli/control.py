@@ -8,13 +8,13 @@ import click
 from msgspec.structs import asdict
 
 from allstop.cli.output import Context, json_option, look, print_json, run
-from allstop.core.plain import one_line
+from allstop.core.text import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from allstop.app.house import House
-    from allstop.core.approvals import Ask
+    from allstop.app.project import House
+    from allstop.core.asks import Ask
     from allstop.core.commands import Command, Permit
     from allstop.core.events import Halted
 
@@ -28,7 +28,7 @@ def status(context: Context, as_json: bool) -> None:
 
 
 def show_status(context: Context, *, as_json: bool) -> None:
-    from allstop.app.looking import status as status_of
+    from allstop.app.runs.status import status as status_of
     from allstop.glance import status_lines
 
     with context.house() as house:
@@ -55,7 +55,7 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         _stop_run(context, run_id, as_json=as_json)
         return 0
     with context.house() as house:
-        from allstop.app.stopping import stop as stop_all
+        from allstop.app.stop.allstop import stop as stop_all
 
         stopped = run(lambda: stop_all(house, "allstop stop"))
         where = house.root
@@ -87,7 +87,7 @@ def _where(root: Path | None) -> str:
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
-    from allstop.app.stopping_run import stop_run
+    from allstop.app.stop.one_run import stop_run
 
     with context.house() as house:
         stopped = run(lambda: stop_run(house, run_id, "allstop stop"))
@@ -138,8 +138,8 @@ def _show_dry_run(house: House, run_id: str | None, *, as_json: bool) -> None:
 
 
 def _would_stop(house: House, run_id: str | None) -> tuple[list[str], list[str]]:
-    from allstop.app.stopping import would_stop
-    from allstop.app.stopping_run import would_stop_run
+    from allstop.app.stop.allstop import would_stop
+    from allstop.app.stop.one_run import would_stop_run
 
     if run_id is not None:
         return [], look(lambda: would_stop_run(house, run_id))
@@ -191,7 +191,7 @@ def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
 @click.pass_obj
 def abort(context: Context, run_id: str, as_json: bool) -> None:
     """End RUN for good; what it made is kept."""
-    from allstop.app.aborting import abort as abort_run
+    from allstop.app.stop.abort import abort as abort_run
     from allstop.core.commands import Abort
 
     with context.house() as house:
@@ -238,7 +238,7 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
     RUN is a run, a task, or RUN:ASK as the inbox has it. Several questions that were asked
     together have one TEXT each.
     """
-    from allstop.app.speaking import named_in, reply_to
+    from allstop.app.runs.commands import named_in, reply_to
 
     with context.house() as house:
         command = look(lambda: reply_to(house, name, texts))
@@ -254,7 +254,7 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
 @click.pass_obj
 def allow(context: Context, name: str, ask: str | None, session: bool, as_json: bool) -> None:
     """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
-    from allstop.app.speaking import leave_for
+    from allstop.app.runs.commands import leave_for
 
     asked = _asked(context, name, ask)
     permit = leave_for(asked, session=session)
@@ -277,7 +277,7 @@ def deny(context: Context, name: str, ask: str | None, message: str, as_json: bo
 
 
 def _asked(context: Context, name: str, ask: str | None) -> Ask:
-    from allstop.app.speaking import asked_of
+    from allstop.app.runs.commands import asked_of
 
     with context.house() as house:
         return look(lambda: asked_of(house, name, ask))
@@ -286,8 +286,8 @@ def _asked(context: Context, name: str, ask: str | None) -> Ask:
 def _answer(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
-    from allstop.app.speaking import named_in
-    from allstop.core.approvals import words
+    from allstop.app.runs.commands import named_in
+    from allstop.core.asks import words
 
     with context.house() as house:
         run_id, _ = look(lambda: named_in(house, name))
@@ -308,7 +308,7 @@ def _say(
     as_json: bool,
 ) -> None:
     """`idle`: what is true where nobody drives it, if that is something else."""
-    from allstop.app.speaking import speak
+    from allstop.app.runs.commands import speak
 
     with context.house() as house:
         spoken = run(lambda: speak(house, run_id, command))

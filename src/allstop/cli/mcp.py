@@ -10,7 +10,7 @@ import click
 from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
+    from allstop.app.project import House
 
 LONGEST = 1024 * 1024
 
@@ -32,8 +32,8 @@ def mcp(context: Context) -> None:
 async def _serve(house: House) -> None:
     import msgspec
 
-    from allstop.app.mcp import answer
-    from allstop.cli.room_screen import piped_lines
+    from allstop.app.mcp.mcp_server import answer
+    from allstop.cli.rooms.screen import piped_lines
 
     async for line in piped_lines(sys.stdin.fileno()):
         if not line.strip():

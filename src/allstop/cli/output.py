@@ -16,7 +16,7 @@ from allstop.glance import look as look
 from allstop.glance import run as run
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
+    from allstop.app.project import House
 
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
@@ -29,7 +29,7 @@ class Context(NamedTuple):
 
     @contextmanager
     def house(self, more: Mapping[str, object] | None = None) -> Iterator[House]:
-        from allstop.app.house import House
+        from allstop.app.project import House
         from allstop.settings import this_environment
 
         flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}

@@ -11,9 +11,9 @@ from allstop.cli.output import Context, run
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from allstop.app.announcing import Address
-    from allstop.app.house import House
-    from allstop.server.serving import Ready
+    from allstop.app.control_room import Address
+    from allstop.app.project import House
+    from allstop.server.process import Ready
 
 
 @click.command()
@@ -27,7 +27,7 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
     Where one is open already, it prints a new link to it.
     """
-    from allstop.app.announcing import RunningError
+    from allstop.app.control_room import RunningError
 
     with context.house({} if port is None else {"server.port": port}) as house:
         try:
@@ -40,7 +40,7 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
 async def serve_here(house: House, *, opens: bool) -> None:
     from allstop.open_files import hold_many
-    from allstop.server.serving import serve
+    from allstop.server.process import serve
 
     hold_many()
 
@@ -52,7 +52,7 @@ async def serve_here(house: House, *, opens: bool) -> None:
 
 
 def _greet(url: str, link: str, *, opens: bool) -> None:
-    from allstop.server.pages import FOLDER
+    from allstop.server.static_files import FOLDER
 
     click.echo(f"The control room is open at {url}")
     if not (FOLDER / "index.html").is_file():
@@ -67,7 +67,7 @@ def _link(house: House, address: Address) -> str:
     import httpx2
 
     from allstop.core.errors import AllstopError
-    from allstop.server.keys import Token
+    from allstop.server.access.credentials import Token
 
     token = Token(house.folder / "token").text
     try:

@@ -4,11 +4,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from allstop.core.board_specs import BoardSpec, Mode
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName
-from allstop.core.remarks import Remark, in_words
-from allstop.core.specs import BoardSpec, Mode
-from allstop.core.talk import SessionSpec
+from allstop.core.review_comments import Remark, in_words
+from allstop.core.room_specs import SessionSpec
 from allstop.core.tasks import Changes, NewTask
 
 

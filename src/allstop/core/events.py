@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from allstop.core.approvals import Ask, Rule
+from allstop.core.asks import Ask, Rule
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Command
 from allstop.core.decisions import Decided

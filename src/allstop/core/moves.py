@@ -8,10 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
-from allstop.core.gates import Check, Gate, Protection
+from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName, RunId
-from allstop.core.prompting import Prompt
-from allstop.core.replies import Said, agreed
+from allstop.core.prompt import Prompt
+from allstop.core.signals import Said, agreed
 
 
 class Outcome(StrEnum):

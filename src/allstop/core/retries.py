@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core.moves import Failed
-from allstop.core.plain import counted
+from allstop.core.text import counted
 
 
 class Backoff(Struct, frozen=True, gc=False, kw_only=True):

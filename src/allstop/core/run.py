@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import brakes
-from allstop.core.approvals import Answer, Ask, Leave
+from allstop.core.asks import Answer, Ask, Leave
 from allstop.core.brakes import HARD, AtLimit, Limits, Tally, Verdict
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.decisions import Decided

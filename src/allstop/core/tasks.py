@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from allstop.core.brakes import Tally
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import FailureKind, Outcome
-from allstop.core.remarks import Review
+from allstop.core.review_comments import Review
 
 
 class Status(StrEnum):

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from allstop.core.approvals import Answer, Ask
+from allstop.core.asks import Answer, Ask
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, Item, TurnDone
-from allstop.core.prompting import Prompt
+from allstop.core.prompt import Prompt
 from allstop.ports.programs import Box
 
 

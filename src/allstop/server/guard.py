@@ -14,10 +14,12 @@ from anyio import to_thread
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from allstop.server import addresses, answers, door, pages
-from allstop.server.door import Refusal, Request, Terms
-from allstop.server.keys import OneTimeKeys, Token
-from allstop.server.punctual import CONNECTION
+from allstop.server import responses, static_files
+from allstop.server.access import admission
+from allstop.server.access.admission import Refusal, Request, Terms
+from allstop.server.access.credentials import OneTimeKeys, Token
+from allstop.server.access.idle_connections import CONNECTION
+from allstop.server.routes import path_matcher
 
 BODY_S = 10.0
 """A body that takes longer is not waited for."""
@@ -77,31 +79,31 @@ class Guard:
         try:
             await self._app(scope, _Bounded(receive), send)
         except RefusedError as error:
-            await _instead(answers.refused(error.refusal), scope, receive, send)
+            await _instead(responses.refused(error.refusal), scope, receive, send)
         except Exception:
             log.exception("%s %s went wrong", request.method, request.path[:200])
             hint = "the log in .allstop/logs/server.log says more"
             wrong = Refusal(500, "internal", "something went wrong in the server", hint)
-            await _instead(answers.refused(wrong), scope, receive, send)
+            await _instead(responses.refused(wrong), scope, receive, send)
 
     async def _turned_away(self, request: Request, scope: Scope) -> Response | None:
-        refusal = door.refusal(request, self._locks.terms)
+        refusal = admission.refusal(request, self._locks.terms)
         if refusal is not None:
-            return answers.refused(refusal)
+            return responses.refused(refusal)
         if request.path == "/" and "key=" in request.query:
             return self._exchanged(request)
-        by_header = self._locks.token.is_token(door.bearer(request))
+        by_header = self._locks.token.is_token(admission.bearer(request))
         if not by_header and not self._has_cookie(request):
             return _unknown(request)
         if not by_header and await self._is_agent(scope):
-            return answers.refused(_STOLEN)
-        methods = addresses.methods_at(request.path) or door.READS | door.CHANGES
+            return responses.refused(_STOLEN)
+        methods = path_matcher.methods_at(request.path) or admission.READS | admission.CHANGES
         if request.method not in methods:
-            return answers.not_so(request.method, methods)
-        if request.method not in door.CHANGES:
+            return responses.not_so(request.method, methods)
+        if request.method not in admission.CHANGES:
             return None
-        refusal = door.change_refusal(request, self._locks.terms, by_header=by_header)
-        return answers.refused(refusal) if refusal else None
+        refusal = admission.change_refusal(request, self._locks.terms, by_header=by_header)
+        return responses.refused(refusal) if refusal else None
 
     async def _is_agent(self, scope: Scope) -> bool:
         """Asked once for a connection, which stays with whom it is; others are served meanwhile."""
@@ -116,7 +118,7 @@ class Guard:
         return bool(known["is_agent"])
 
     def _has_cookie(self, request: Request) -> bool:
-        return self._locks.token.is_cookie(door.cookie(request, self._locks.cookie))
+        return self._locks.token.is_cookie(admission.cookie(request, self._locks.cookie))
 
     def _exchanged(self, request: Request) -> Response:
         """A key for a cookie, once; then the address is without it."""
@@ -132,7 +134,7 @@ class Guard:
             max_age=COOKIE_S,
             httponly=True,
             samesite="strict",
-            secure=self._locks.is_secure or door.is_by_tls(request, self._locks.terms),
+            secure=self._locks.is_secure or admission.is_by_tls(request, self._locks.terms),
         )
         return answer
 
@@ -152,10 +154,10 @@ def _request(scope: Scope) -> Request:
 
 
 def _unknown(request: Request) -> Response:
-    if door.wants_page(request):
-        return HTMLResponse(pages.LOG_IN, 401, {"cache-control": "no-store"})
+    if admission.wants_page(request):
+        return HTMLResponse(static_files.LOG_IN, 401, {"cache-control": "no-store"})
     hint = "send the token of .allstop/token as a bearer; a browser gets in by `allstop up --open`"
-    return answers.refused(Refusal(401, "no_token", "nobody gets in without the token", hint))
+    return responses.refused(Refusal(401, "no_token", "nobody gets in without the token", hint))
 
 
 async def _instead(answer: Response, scope: Scope, receive: Receive, send: _Dressed) -> None:
@@ -176,7 +178,7 @@ class _Dressed:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.has_begun = True
-            message["headers"] = [*message.get("headers", []), *answers.ON_ALL]
+            message["headers"] = [*message.get("headers", []), *responses.ON_ALL]
         await self._send(message)
 
 
@@ -198,6 +200,6 @@ class _Bounded:
             raise RefusedError(Refusal(408, "too_slow", "the body did not come")) from None
         self._bytes += len(message.get("body", b""))
         self._is_whole = not message.get("more_body", False)
-        if self._bytes > door.LARGEST_BODY:
-            raise RefusedError(door.too_large())
+        if self._bytes > admission.LARGEST_BODY:
+            raise RefusedError(admission.too_large())
         return message

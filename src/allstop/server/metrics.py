@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from allstop.app.phases import counts, stopped
 from allstop.core.helm import Hold
-from allstop.server.desk import Desk
+from allstop.server.app_state import Desk
+from allstop.views.board_phase import counts, stopped
 
 
 async def text(desk: Desk) -> str:

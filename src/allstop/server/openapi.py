@@ -9,26 +9,27 @@ from typing import Any
 import msgspec
 
 from allstop import __version__
-from allstop.app.overview import TaskView
-from allstop.core.room_views import RoomEvent
-from allstop.core.views import RunView
-from allstop.server import asked, shapes
-from allstop.server.routes import BASE, CHANGING, READING, Change, Route
+from allstop.app.board.overview import TaskView
+from allstop.server import wire_types
+from allstop.server.routes import path_parameters
+from allstop.server.routes.table import BASE, CHANGING, READING, Change, Route
+from allstop.views.rooms import RoomEvent
+from allstop.views.runs import RunView
 
 Document = dict[str, Any]
 
 STREAM: dict[str, Any] = {
-    "log": shapes.LogEvent,
+    "log": wire_types.LogEvent,
     "run": RunView,
-    "board": shapes.BoardState,
+    "board": wire_types.BoardState,
     "task": TaskView,
     "room": RoomEvent,
-    "talk": shapes.RoomSummary,
-    "auto": shapes.AutoView,
-    "hold": shapes.HoldView,
-    "inbox": shapes.InboxCount,
-    "live": shapes.LiveText,
-    "reset": shapes.Reset,
+    "talk": wire_types.RoomSummary,
+    "auto": wire_types.AutoView,
+    "hold": wire_types.HoldView,
+    "inbox": wire_types.InboxCount,
+    "live": wire_types.LiveText,
+    "reset": wire_types.Reset,
 }
 """What the stream says, by the name of the event."""
 
@@ -57,7 +58,7 @@ _OF_CHANGES = (408, 409, 413, 415, 507)
 
 def document() -> Document:
     routes: list[Route | Change] = [*READING, *CHANGING]
-    types: list[Any] = [shapes.Refused, *STREAM.values()]
+    types: list[Any] = [wire_types.Refused, *STREAM.values()]
     types += [route.answers for route in routes]
     types += [route.body for route in routes if isinstance(route, Change)]
     schemas, components = msgspec.json.schema_components(
@@ -81,7 +82,7 @@ def document() -> Document:
         "components": {
             "schemas": components,
             "responses": {
-                str(status): _said(meaning, by_type[str(shapes.Refused)])
+                str(status): _said(meaning, by_type[str(wire_types.Refused)])
                 for status, meaning in _WRONG.items()
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -140,7 +141,7 @@ def _said(description: str, schema: object) -> Document:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def _parameters(path: str, takes: type[asked.Nothing]) -> list[Document]:
+def _parameters(path: str, takes: type[path_parameters.Nothing]) -> list[Document]:
     _, components = msgspec.json.schema_components([takes], ref_template=_REFERENCE)
     schema = components[takes.__name__]
     return [
@@ -181,7 +182,7 @@ def _stream(schemas: dict[str, Any]) -> Document:
     return {
         "operationId": "get_stream",
         "summary": "What happens, as it happens. Nothing is lost over a reconnect.",
-        "parameters": [*_parameters("/stream", asked.Stream), after],
+        "parameters": [*_parameters("/stream", path_parameters.Stream), after],
         "responses": {
             "200": {
                 "description": "Server-sent events; `data` is JSON by the name of the event.",

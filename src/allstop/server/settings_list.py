@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from allstop.app.standing import Standing, standings
-from allstop.app.tuning import content_of, digest_of
+from allstop.app.setup.edit_setting import content_of, digest_of
+from allstop.app.setup.settings_status import Standing, standings
 from allstop.core.errors import AllstopError
-from allstop.server.shapes import SettingList, SettingRow, SettingsFile
+from allstop.server.wire_types import SettingList, SettingRow, SettingsFile
 from allstop.settings import FILE_NAME, Row, SettingsError, describe_origin, rows
-from allstop.settings.forms import Form, choices_of, form_of
-from allstop.settings.keys import split_dotted
-from allstop.settings.kinds import expected
+from allstop.settings.form_fields import Form, choices_of, form_of
+from allstop.settings.key_path import split_dotted
 from allstop.settings.redaction import redacted
+from allstop.settings.repository_trust.sensitive import reason_for
 from allstop.settings.schema import kind_at
-from allstop.settings.sensitive import reason_for
+from allstop.settings.value_types import expected
 
 if TYPE_CHECKING:
-    from allstop.app.house import House
+    from allstop.app.project import House
 
 
 def listed(house: House, problem: str) -> SettingList:

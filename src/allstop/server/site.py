@@ -11,12 +11,13 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from allstop.core.errors import AllstopError
-from allstop.server import addresses, answers, asked, metrics, openapi, pages
-from allstop.server.desk import Desk
-from allstop.server.door import READS, Refusal
-from allstop.server.frames import Wish, read_place
-from allstop.server.listening import Listener
-from allstop.server.routes import BASE, Change, Route
+from allstop.server import metrics, openapi, responses, static_files
+from allstop.server.access.admission import READS, Refusal
+from allstop.server.app_state import Desk
+from allstop.server.routes import path_matcher, path_parameters
+from allstop.server.routes.table import BASE, Change, Route
+from allstop.server.stream.frames import Wish, read_place
+from allstop.server.stream.listener import Listener
 from allstop.settings import SettingsError
 
 MOST_LISTENERS = 1000
@@ -26,7 +27,7 @@ _SEE = f"{BASE}/openapi.json says what is expected"
 
 
 class Site:
-    def __init__(self, desk: Desk, files: Mapping[str, pages.File]) -> None:
+    def __init__(self, desk: Desk, files: Mapping[str, static_files.File]) -> None:
         self._desk = desk
         self._files = files
         self._document = msgspec.json.encode(openapi.document())
@@ -38,7 +39,7 @@ class Site:
         except ClientDisconnect:
             return
         except (AllstopError, SettingsError) as error:
-            answer = self._refused(answers.trouble(error))
+            answer = self._refused(responses.trouble(error))
         except msgspec.ValidationError as error:
             answer = self._refused(Refusal(422, "invalid", str(error), _SEE))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -48,30 +49,32 @@ class Site:
     def _refused(self, found: Refusal) -> Response:
         """What was asked for, or what an error says, may have a secret in it."""
         scrub = self._desk.house.secrets.scrub
-        return answers.refused(found._replace(message=scrub(found.message), hint=scrub(found.hint)))
+        return responses.refused(
+            found._replace(message=scrub(found.message), hint=scrub(found.hint))
+        )
 
     def _said(self, value: object) -> Response:
-        return answers.json(self._desk.house.secrets.hidden_in(value))
+        return responses.json(self._desk.house.secrets.hidden_in(value))
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
-        found = addresses.find(request.method, path)
+        found = path_matcher.find(request.method, path)
         if found is not None:
             return await self._routed(request, *found)
         if request.method not in READS:
-            return answers.refused(_NOWHERE)
+            return responses.refused(_NOWHERE)
         match path:
-            case addresses.DESCRIPTION:
+            case path_matcher.DESCRIPTION:
                 return Response(self._document, media_type="application/json")
-            case addresses.STREAM:
+            case path_matcher.STREAM:
                 return self._stream(request)
-            case addresses.METRICS:
+            case path_matcher.METRICS:
                 await self._desk.watcher.catch_up()
                 return PlainTextResponse(await metrics.text(self._desk))
             case _ if path.startswith("/api/"):
-                return answers.refused(_NOWHERE)
+                return responses.refused(_NOWHERE)
             case _:
-                return pages.page(self._files, request) or answers.refused(_NOWHERE)
+                return static_files.page(self._files, request) or responses.refused(_NOWHERE)
 
     async def _routed(
         self, request: Request, route: Route | Change, named: Mapping[str, str]
@@ -86,16 +89,16 @@ class Site:
     def _stream(self, request: Request) -> Response:
         if request.method == "HEAD":  # who keeps the connection for more would listen for ever
             return Response(media_type="text/event-stream")
-        given = _given(request, asked.Stream, {})
+        given = _given(request, path_parameters.Stream, {})
         if self._desk.hub.listeners >= MOST_LISTENERS:
-            return answers.refused(Refusal(503, "too_many", "too many listen already"))
+            return responses.refused(Refusal(503, "too_many", "too many listen already"))
         last = request.headers.get("last-event-id") or given.after
         place = read_place(last) if last else None
         if last and place is None:
-            return answers.refused(Refusal(422, "invalid", "this is no place in the stream"))
+            return responses.refused(Refusal(422, "invalid", "this is no place in the stream"))
         kinds = frozenset(kind for kind in given.kinds.split(",") if kind)
         if unknown := kinds - set(openapi.STREAM):
-            return answers.refused(
+            return responses.refused(
                 Refusal(422, "invalid", f"there are no events {', '.join(sorted(unknown))[:200]}")
             )
         listener = Listener(self._desk.hub, self._desk.house.journal, Wish(given.run, kinds), place)
@@ -120,5 +123,5 @@ class Site:
             hub.listeners -= 1
 
 
-def _given(request: Request, takes: type[asked.Nothing], named: Mapping[str, str]) -> Any:
+def _given(request: Request, takes: type[path_parameters.Nothing], named: Mapping[str, str]) -> Any:
     return msgspec.convert({**request.query_params, **named}, takes, strict=False)

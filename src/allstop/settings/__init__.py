@@ -9,10 +9,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from allstop.settings.counting import Branches, load_for_work
-    from allstop.settings.environment import Environment, this_environment
-    from allstop.settings.listing import Row, rows
-    from allstop.settings.loading import FILE_NAME, Loaded, load
+    from allstop.settings.agent_order import fallbacks, roster
+    from allstop.settings.loader import FILE_NAME, Loaded, load
     from allstop.settings.model import Settings
     from allstop.settings.origins import (
         Default,
@@ -24,10 +22,12 @@ if TYPE_CHECKING:
         describe_origin,
     )
     from allstop.settings.problems import Problem, SettingsError
-    from allstop.settings.ranking import fallbacks, roster
-    from allstop.settings.sensitive import sensitive_part
-    from allstop.settings.trusting import distrust, is_trusted, trust
-    from allstop.settings.withholding import Untrusted
+    from allstop.settings.repository_trust.accepted import distrust, is_trusted, trust
+    from allstop.settings.repository_trust.sensitive import sensitive_part
+    from allstop.settings.repository_trust.withheld import Untrusted
+    from allstop.settings.settings_rows import Row, rows
+    from allstop.settings.sources.environment import Environment, this_environment
+    from allstop.settings.target_branch import Branches, load_for_work
 
 __all__ = [
     "FILE_NAME",
@@ -59,10 +59,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "counting": ("Branches", "load_for_work"),
-    "environment": ("Environment", "this_environment"),
-    "listing": ("Row", "rows"),
-    "loading": ("FILE_NAME", "Loaded", "load"),
+    "target_branch": ("Branches", "load_for_work"),
+    "sources.environment": ("Environment", "this_environment"),
+    "settings_rows": ("Row", "rows"),
+    "loader": ("FILE_NAME", "Loaded", "load"),
     "model": ("Settings",),
     "origins": (
         "Default",
@@ -74,10 +74,10 @@ _HOMES = {
         "describe_origin",
     ),
     "problems": ("Problem", "SettingsError"),
-    "ranking": ("fallbacks", "roster"),
-    "sensitive": ("sensitive_part",),
-    "trusting": ("distrust", "is_trusted", "trust"),
-    "withholding": ("Untrusted",),
+    "agent_order": ("fallbacks", "roster"),
+    "repository_trust.sensitive": ("sensitive_part",),
+    "repository_trust.accepted": ("distrust", "is_trusted", "trust"),
+    "repository_trust.withheld": ("Untrusted",),
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from allstop.settings.keys import Document, dotted, put, table_at, value_at
+from allstop.settings.key_path import Document, dotted, put, table_at, value_at
 from allstop.settings.problems import Fault
 
 _AUTOPILOT = {

@@ -6,10 +6,10 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
-from allstop.settings.keys import Document, KeyPath, table_at, value_at
-from allstop.settings.kinds import choices, shown
+from allstop.settings.key_path import Document, KeyPath, table_at, value_at
 from allstop.settings.model import Driver, Network, Room, TargetKind
 from allstop.settings.problems import Fault, did_you_mean
+from allstop.settings.value_types import choices, shown
 
 RESERVED_NAMES = frozenset({"router", "you", "all", "system"})
 """Who speaks in a room besides agents."""
@@ -152,7 +152,7 @@ def _zone(document: Document) -> Iterator[Fault]:
 
 def _approval_rules(document: Document) -> Iterator[Fault]:
     if value_at(document, ("approvals", "rules")):
-        from allstop.settings.approving import rule_faults
+        from allstop.settings.approval_rules import rule_faults
 
         yield from rule_faults(document)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.settings.keys import KeyPath, dotted
+from allstop.settings.key_path import KeyPath, dotted
 from allstop.settings.origins import Origin, RepositoryFile, UserFile, Variable, source_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allstop.core.secrets import HIDDEN, scrubbed
-from allstop.settings.keys import KeyPath
+from allstop.settings.key_path import KeyPath
 
 
 def redacted(value: object, path: KeyPath) -> object:

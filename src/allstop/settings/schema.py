@@ -17,7 +17,7 @@ from msgspec.inspect import (
     type_info,
 )
 
-from allstop.settings.keys import KeyPath
+from allstop.settings.key_path import KeyPath
 from allstop.settings.model import Entry, Settings
 
 

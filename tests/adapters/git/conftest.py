@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.git.desk import OPENED, commit, desk_at, git
+from adapters.git.workspace_fixture import OPENED, commit, desk_at, git
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from allstop.adapters.processes.host import this_host
-from as_user import run_again_as_user
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from support.normal_user import run_again_as_user
 
 HERE = Path(__file__).parent
 GROUPS = (  # all that work in boxes

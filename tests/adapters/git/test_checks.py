@@ -5,9 +5,9 @@ import subprocess
 import anyio
 
 from allstop.adapters.checks import BoxedChecks
-from allstop.core.gates import Check
+from allstop.core.gate import Check
 from allstop.core.moves import RunChecks
-from allstop.loop.hands import Hands
+from allstop.engine.hands import Hands
 
 
 class Nobody:

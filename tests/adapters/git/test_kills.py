@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.git.desk import commit, git
+from adapters.git.workspace_fixture import commit, git
 
 HERE = Path(__file__).parent
 GIT = shutil.which("git")
@@ -41,7 +41,7 @@ def land(root, tmp_path, at, how):
         "HOW": how,
     }
     done = subprocess.run(
-        [sys.executable, str(HERE / "lander.py"), str(root)],
+        [sys.executable, str(HERE / "merge_program.py"), str(root)],
         env=env,
         capture_output=True,
         text=True,

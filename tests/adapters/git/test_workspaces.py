@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from adapters.git.desk import desk_at, git
+from adapters.git.workspace_fixture import desk_at, git
 from allstop.core.moves import Failed, FailureKind
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from adapters.processes.place import Place, new_token
-from allstop.adapters.processes.boxed import boxed
-from allstop.adapters.processes.host import this_host
+from adapters.processes.launch_fixture import Place, new_token
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.probe import BOXED
+from allstop.adapters.processes.sandbox.boxed_program import boxed
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.adapters.processes.sandbox_probe import BOXED
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from adapters.processes.place import HERE
-from as_user import run_again_as_user
+from adapters.processes.launch_fixture import HERE
+from support.normal_user import run_again_as_user
 
 GROUPS = (  # all that start programs
     ("test_stopping.py",),

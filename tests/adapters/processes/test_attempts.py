@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.processes.outside import CREDENTIALS, outside_of
-from adapters.processes.place import ZOO, run
-from allstop.adapters.processes.fence import has_fence
+from adapters.processes.host_probe import CREDENTIALS, outside_of
+from adapters.processes.launch_fixture import ZOO, run
+from allstop.adapters.processes.sandbox.landlock import has_fence
 from allstop.ports import Network
 
 HARMFUL = (

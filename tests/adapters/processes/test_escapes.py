@@ -5,11 +5,11 @@ import os
 import msgspec
 import pytest
 
-from adapters.processes.place import output_of, run
-from allstop.adapters.processes.boxed import boxed
-from allstop.adapters.processes.host import BOX_UID
+from adapters.processes.launch_fixture import output_of, run
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.probe import BOXED
+from allstop.adapters.processes.sandbox.boxed_program import boxed
+from allstop.adapters.processes.sandbox.host_tools import BOX_UID
+from allstop.adapters.processes.sandbox_probe import BOXED
 from allstop.ports import LaunchError
 
 

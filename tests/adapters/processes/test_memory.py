@@ -3,12 +3,12 @@
 import anyio
 import pytest
 
-from adapters.processes.place import Place, alive
-from allstop.adapters.processes.bare import bare
-from allstop.adapters.processes.boxed import boxed
+from adapters.processes.launch_fixture import Place, alive
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.memory import IN_MEMORY, held
-from allstop.adapters.processes.probe import BARE_HOW, BOXED
+from allstop.adapters.processes.memory.memory_use import IN_MEMORY, held
+from allstop.adapters.processes.sandbox.boxed_program import boxed
+from allstop.adapters.processes.sandbox_probe import BARE_HOW, BOXED
+from allstop.adapters.processes.unboxed.unboxed_program import bare
 from allstop.ports import Caps, Isolation
 
 MB = 1024**2

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from adapters.processes.place import TESTS
+from adapters.processes.launch_fixture import TESTS
 
 OPEN = 1500
 SOFT = 200

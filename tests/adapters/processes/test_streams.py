@@ -10,10 +10,10 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from adapters.processes.place import TESTS, ZOO, output_of, run
-from allstop.adapters.processes.bare import bare
+from adapters.processes.launch_fixture import TESTS, ZOO, output_of, run
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.proc import children_of
+from allstop.adapters.processes.unboxed.unboxed_program import bare
 from allstop.ports import Isolation, LaunchError
 from allstop.programs import AT_ONCE_BYTES, Tail, run_to_end
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from allstop.adapters.processes.fence import Starter, fenced
+from allstop.adapters.processes.sandbox.landlock import Starter, fenced
 from allstop.adapters.processes.spawn import spawn
 
 

@@ -5,20 +5,16 @@ import os
 import msgspec
 import pytest
 
-from adapters.processes.place import Place
+from adapters.processes.launch_fixture import Place
 from allstop.adapters.processes import proc
-from allstop.adapters.processes.bubblewrap import command, recipe_of
-from allstop.adapters.processes.feeds import WordsFeed
-from allstop.adapters.processes.hints import (
-    APPARMOR,
-    CONTAINER,
-    INSTALL,
-    missing_tool,
-    why_refused,
-)
-from allstop.adapters.processes.host import Tools
-from allstop.adapters.processes.labels import Said, Say, covers, is_frozen, with_word
-from allstop.adapters.processes.mounts import (
+from allstop.adapters.processes.child_inputs import WordsFeed
+from allstop.adapters.processes.frozen_labels import Said, Say, covers, is_frozen, with_word
+from allstop.adapters.processes.proc import stat_of
+from allstop.adapters.processes.sandbox.box_paths import on_host
+from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
+from allstop.adapters.processes.sandbox.host_tools import Tools
+from allstop.adapters.processes.sandbox.launch_plan import scene_of
+from allstop.adapters.processes.sandbox.mounts import (
     Link,
     Readable,
     ReadableFile,
@@ -26,9 +22,13 @@ from allstop.adapters.processes.mounts import (
     arranged,
     is_within,
 )
-from allstop.adapters.processes.places import on_host
-from allstop.adapters.processes.proc import stat_of
-from allstop.adapters.processes.scene import scene_of
+from allstop.adapters.processes.sandbox.setup_hints import (
+    APPARMOR,
+    CONTAINER,
+    INSTALL,
+    missing_tool,
+    why_refused,
+)
 from allstop.ports import Box
 
 

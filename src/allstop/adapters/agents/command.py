@@ -9,15 +9,15 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from allstop.adapters.agents import announced
-from allstop.adapters.agents.announced import Moment
-from allstop.adapters.agents.copies import NO_COPY
-from allstop.adapters.agents.desk import Desk
-from allstop.adapters.agents.door import Doors, way_to
-from allstop.adapters.agents.groups import first_of
-from allstop.adapters.agents.limits import limit_in
-from allstop.adapters.agents.progress import SpokenTail
-from allstop.adapters.agents.unstarted import unstarted
+from allstop.adapters.agents import reset_times
+from allstop.adapters.agents.exception_groups import first_of
+from allstop.adapters.agents.launch_failure import unstarted
+from allstop.adapters.agents.limit_patterns import limit_in
+from allstop.adapters.agents.no_conversations import NO_COPY
+from allstop.adapters.agents.progress_lines import SpokenTail
+from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.turn_socket import Doors, way_to
+from allstop.adapters.agents.turn_tools import Desk
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import (
     Abilities,
@@ -116,7 +116,7 @@ class CommandAgent:
         if line := limit_in(errors, words, self._limit_patterns):
             now = self._clock.now()
             at = Moment(now=now, local=now.astimezone().tzinfo or UTC)
-            until = announced.reset(line, at) or announced.retry(line, now)
+            until = reset_times.reset(line, at) or reset_times.retry(line, now)
             return Failed(kind=FailureKind.RATE_LIMITED, message=line, retry_at=until, guessed=True)
         last_words = errors or words
         signal = _signal_of(code)

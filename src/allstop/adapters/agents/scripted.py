@@ -8,6 +8,7 @@ from datetime import timedelta
 import anyio
 import anyio.lowlevel
 
+from allstop.adapters.agents.launch_failure import unstarted
 from allstop.adapters.agents.script import (
     AskLeave,
     AskQuestion,
@@ -27,8 +28,7 @@ from allstop.adapters.agents.script import (
     Use,
     Write,
 )
-from allstop.adapters.agents.unstarted import unstarted
-from allstop.core.approvals import Ask, Option, Question
+from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import (
     Abilities,

@@ -8,9 +8,9 @@ Left out: deleted issues (tombstones), templates, pinned notes, messages and mem
 
 from __future__ import annotations
 
-from allstop.adapters.exchange.contents import Content, Json, as_json
-from allstop.adapters.exchange.documents import Entry, sections
-from allstop.adapters.exchange.items import DEFERRED, Item, shape
+from allstop.adapters.exchange.file_contents import Content, Json, as_json
+from allstop.adapters.exchange.json_document import Entry, sections
+from allstop.adapters.exchange.task_items import DEFERRED, Item, shape
 from allstop.core.tasks import NewTask
 
 NAME = "beads"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
 
-from allstop.adapters.exchange.errors import ImportFileError
-from allstop.adapters.exchange.items import DEEPEST, clean
-from allstop.adapters.exchange.marks import MarkError, Marks, read_line, unescape
+from allstop.adapters.exchange.checklist_item import MarkError, Marks, read_line, unescape
+from allstop.adapters.exchange.file_errors import ImportFileError
+from allstop.adapters.exchange.task_items import DEEPEST, clean
 
 _BULLET = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
 _ITEM = re.compile(rf"[ \t]*{_BULLET}\[(?P<box>.?)\](?:[ \t]+(?P<text>.*))?")

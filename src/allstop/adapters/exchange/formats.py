@@ -9,18 +9,18 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from allstop.adapters.exchange import (
+    allstop_export,
     beads,
+    csv_export,
     github,
     markdown,
-    own,
     prd,
-    spreadsheet,
     taskmaster,
     vibe_kanban,
 )
-from allstop.adapters.exchange.contents import Content, Json, Text, load, load_piped
-from allstop.adapters.exchange.documents import describe
-from allstop.adapters.exchange.errors import ImportFileError
+from allstop.adapters.exchange.file_contents import Content, Json, Text, load, load_piped
+from allstop.adapters.exchange.file_errors import ImportFileError
+from allstop.adapters.exchange.json_document import describe
 from allstop.core.errors import AllstopError
 from allstop.core.tasks import NewTask, Task
 
@@ -37,11 +37,11 @@ class Format(Struct, frozen=True, kw_only=True):
 
 _ALL = (
     Format(
-        name=own.NAME,
+        name=allstop_export.NAME,
         description="Allstop's own export; keeps everything",
-        looks_like=own.looks_like,
-        read=own.read,
-        write=own.write,
+        looks_like=allstop_export.looks_like,
+        read=allstop_export.read,
+        write=allstop_export.write,
     ),
     Format(
         name=markdown.NAME,
@@ -81,9 +81,9 @@ _ALL = (
         read=vibe_kanban.read,
     ),
     Format(
-        name=spreadsheet.NAME,
+        name=csv_export.NAME,
         description="a table for spreadsheets; can only be written",
-        write=spreadsheet.write,
+        write=csv_export.write,
     ),
 )
 

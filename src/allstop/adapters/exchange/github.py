@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from allstop.adapters.exchange.contents import Content, Json, as_json
-from allstop.adapters.exchange.documents import Entry
-from allstop.adapters.exchange.items import CANCELLED, NAMED, Item, fit, shape
+from allstop.adapters.exchange.file_contents import Content, Json, as_json
+from allstop.adapters.exchange.json_document import Entry
+from allstop.adapters.exchange.task_items import CANCELLED, NAMED, Item, fit, shape
 from allstop.core.tasks import NewTask
 
 NAME = "github"

@@ -25,12 +25,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from allstop.adapters.exchange.checklist import Node, has_items, hide, read_items
-from allstop.adapters.exchange.contents import Content, Text
-from allstop.adapters.exchange.errors import ImportFileError
-from allstop.adapters.exchange.items import CANCELLED, Item, checksum, clean, shape, slug
-from allstop.adapters.exchange.marks import write_line
-from allstop.core.plain import one_line
+from allstop.adapters.exchange.checklist_item import write_line
+from allstop.adapters.exchange.file_contents import Content, Text
+from allstop.adapters.exchange.file_errors import ImportFileError
+from allstop.adapters.exchange.task_items import CANCELLED, Item, checksum, clean, shape, slug
 from allstop.core.tasks import OVER, NewTask, Task
+from allstop.core.text import one_line
 
 NAME = "markdown"
 

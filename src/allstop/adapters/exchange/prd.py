@@ -13,9 +13,9 @@ begins again with US-001.
 
 from __future__ import annotations
 
-from allstop.adapters.exchange.contents import Content, Json, as_json
-from allstop.adapters.exchange.documents import Document, Entry, sections
-from allstop.adapters.exchange.items import NAMED, Item, checksum, part_of, shape, slug
+from allstop.adapters.exchange.file_contents import Content, Json, as_json
+from allstop.adapters.exchange.json_document import Document, Entry, sections
+from allstop.adapters.exchange.task_items import NAMED, Item, checksum, part_of, shape, slug
 from allstop.core.tasks import NewTask
 
 NAME = "prd"

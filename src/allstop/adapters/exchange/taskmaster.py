@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from allstop.adapters.exchange.contents import Content, Json, as_json
-from allstop.adapters.exchange.documents import Document, Entry, sections
-from allstop.adapters.exchange.items import CANCELLED, DEFERRED, NAMED, Item, fit, shape
+from allstop.adapters.exchange.file_contents import Content, Json, as_json
+from allstop.adapters.exchange.json_document import Document, Entry, sections
+from allstop.adapters.exchange.task_items import CANCELLED, DEFERRED, NAMED, Item, fit, shape
 from allstop.core.tasks import NewTask
 
 NAME = "taskmaster"

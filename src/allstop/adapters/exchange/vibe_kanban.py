@@ -16,12 +16,12 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import UUID
 
-from allstop.adapters.exchange.contents import Content, Database
-from allstop.adapters.exchange.documents import kind
-from allstop.adapters.exchange.errors import ImportFileError
-from allstop.adapters.exchange.items import CANCELLED, Item, clean, fit, shape
-from allstop.core.plain import one_line
+from allstop.adapters.exchange.file_contents import Content, Database
+from allstop.adapters.exchange.file_errors import ImportFileError
+from allstop.adapters.exchange.json_document import kind
+from allstop.adapters.exchange.task_items import CANCELLED, Item, clean, fit, shape
 from allstop.core.tasks import NewTask
+from allstop.core.text import one_line
 
 NAME = "vibe-kanban"
 _OVER = frozenset({"done", CANCELLED})

@@ -14,11 +14,11 @@ import anyio.lowlevel
 import msgspec
 
 from allstop.adapters.journals.bells import Bell, Bells
-from allstop.adapters.journals.connecting import DAMAGE, broken
-from allstop.adapters.journals.page import Ledger, Line, Page
-from allstop.adapters.journals.records import SqliteRecords
-from allstop.adapters.journals.schema import MIGRATIONS
-from allstop.adapters.journals.sentinel import NOBODY
+from allstop.adapters.journals.sqlite_file import DAMAGE, broken
+from allstop.adapters.journals.sqlite_reader import SqliteRecords
+from allstop.adapters.journals.sqlite_schema import MIGRATIONS
+from allstop.adapters.journals.stop_file import NOBODY
+from allstop.adapters.journals.transaction import Ledger, Line, Page
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer

@@ -10,13 +10,13 @@ from typing import NamedTuple, Protocol
 import anyio
 from anyio.lowlevel import cancel_shielded_checkpoint
 
-from allstop.adapters.processes import tree as trees
-from allstop.adapters.processes.bounds import Bound, Bounds
-from allstop.adapters.processes.groups import Groups, our_groups
+from allstop.adapters.processes import process_tree
+from allstop.adapters.processes.frozen_labels import Said, Say, Words, covers, is_frozen, with_word
 from allstop.adapters.processes.identity import identify, ourselves
-from allstop.adapters.processes.labels import Said, Say, Words, covers, is_frozen, with_word
-from allstop.adapters.processes.registry import Kind, Record
-from allstop.adapters.processes.slips import Slip, Slips
+from allstop.adapters.processes.live_records import Slip, Slips
+from allstop.adapters.processes.live_registry import Kind, Record
+from allstop.adapters.processes.memory.cgroups import Groups, our_groups
+from allstop.adapters.processes.memory.memory_limits import Bound, Bounds
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
 from allstop.ports import Child, Isolation, Launch, LaunchError, Outgrown
@@ -110,7 +110,7 @@ class ProcessLauncher:
     async def thaw(self, label: str) -> None:
         self._words = with_word(self._words, Said(label, Say.THAW))
         for live in self._under(label):
-            trees.thaw(live.root)
+            process_tree.thaw(live.root)
         self._thawed.set()
         self._thawed = anyio.Event()
 
@@ -189,7 +189,7 @@ class ProcessLauncher:
 
     async def _stopped_if_frozen(self, live: _Live) -> None:
         if is_frozen(self._words, live.label):
-            await trees.freeze(live.root, lambda: is_frozen(self._words, live.label))
+            await process_tree.freeze(live.root, lambda: is_frozen(self._words, live.label))
 
     def _under(self, label: str) -> list[_Live]:
         return [live for live in self._live if covers(label, live.label)]

@@ -13,7 +13,7 @@ from contextlib import suppress
 import anyio
 from anyio.lowlevel import checkpoint
 
-from allstop.adapters.processes.sentry import sentry
+from allstop.adapters.processes.readiness import sentry
 from allstop.ports import Chunk, Stream
 
 CHUNK = 64 * 1024

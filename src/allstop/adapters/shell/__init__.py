@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from allstop.adapters.shell.literals import exclusion, literal, revision, short, text_of
-from allstop.core.allowing.policy import Policy, Verdict, of_paths, weigh
-from allstop.core.approvals import Ask, Decision
-from allstop.core.plain import one_line
-from allstop.core.shell_words import (
+from allstop.adapters.shell.literal_words import exclusion, literal, revision, short, text_of
+from allstop.core.asks import Ask, Decision
+from allstop.core.text import one_line
+from allstop.policy.command_line import (
     MOST_COMMANDS,
     MOST_WORDS,
     Line,
@@ -27,6 +26,7 @@ from allstop.core.shell_words import (
     too_many,
     unfit,
 )
+from allstop.policy.policy import Policy, Verdict, of_paths, weigh
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

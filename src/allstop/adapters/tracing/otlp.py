@@ -27,7 +27,7 @@ from opentelemetry.trace import (
 )
 
 from allstop import __version__
-from allstop.core.spans import Span, digest
+from allstop.views.trace_spans import Span, digest
 
 TIMEOUT_S = 5.0
 LARGEST_LOG = 256 * 1024

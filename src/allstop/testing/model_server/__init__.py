@@ -1,5 +1,7 @@
 """A model provider on the loopback: real wire formats, scripted replies, faults on demand."""
 
+from allstop.testing.model_server.http_server import ModelServer as ModelServer
+from allstop.testing.model_server.http_server import model_server as model_server
 from allstop.testing.model_server.replies import Answer as Answer
 from allstop.testing.model_server.replies import Answers as Answers
 from allstop.testing.model_server.replies import Asked as Asked
@@ -9,5 +11,3 @@ from allstop.testing.model_server.replies import Protocol as Protocol
 from allstop.testing.model_server.replies import Refused as Refused
 from allstop.testing.model_server.replies import Say as Say
 from allstop.testing.model_server.replies import envelope as envelope
-from allstop.testing.model_server.server import ModelServer as ModelServer
-from allstop.testing.model_server.server import model_server as model_server

@@ -1,5 +1,5 @@
 """The acp driver: any agent that speaks the Agent Client Protocol; one process a turn."""
 
+from allstop.adapters.agents.acp.acp_session import Wishes as Wishes
 from allstop.adapters.agents.acp.agent import AcpAgent as AcpAgent
-from allstop.adapters.agents.acp.opening import Wishes as Wishes
-from allstop.adapters.agents.acp.setup import Setup as Setup
+from allstop.adapters.agents.acp.launch import Setup as Setup

@@ -10,18 +10,18 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.acp import tools, verdicts
+from allstop.adapters.agents.acp import error_kinds, tools
 from allstop.adapters.agents.acp.connection import Connection
-from allstop.adapters.agents.acp.exchange import Exchange
+from allstop.adapters.agents.acp.launch import Setup, launch_of
 from allstop.adapters.agents.acp.messages import Ended, Tokens
-from allstop.adapters.agents.acp.setup import Setup, launch_of
-from allstop.adapters.agents.announced import Moment
-from allstop.adapters.agents.desk import Desk
-from allstop.adapters.agents.door import Doors, Way, way_to
-from allstop.adapters.agents.faults import without_key
-from allstop.adapters.agents.groups import first_of
-from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
-from allstop.adapters.agents.unstarted import unstarted
+from allstop.adapters.agents.acp.turn import Exchange
+from allstop.adapters.agents.api.error_kinds import without_key
+from allstop.adapters.agents.exception_groups import first_of
+from allstop.adapters.agents.launch_failure import unstarted
+from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
+from allstop.adapters.agents.turn_socket import Doors, Way, way_to
+from allstop.adapters.agents.turn_tools import Desk
 from allstop.core.mcp import Message
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
@@ -92,7 +92,7 @@ class AcpAgent:
         except SilentError as error:
             ended = Failed(kind=FailureKind.STALLED, message=error.message)
         except RefusedError as error:
-            ended = verdicts.refused(error.fault, self._moment())
+            ended = error_kinds.refused(error.fault, self._moment())
         await exchange.finish()
         tokens = ended.usage if isinstance(ended, Ended) else None
         result = self._result(exchange, ended) if isinstance(ended, Ended) else ended
@@ -105,9 +105,9 @@ class AcpAgent:
     def _result(self, exchange: Exchange, ended: Ended) -> TurnDone | Failed:
         reason, text = ended.stop_reason, exchange.fold.text
         if reason == "end_turn":
-            unpaid = ended.usage is None and verdicts.is_error(text)
+            unpaid = ended.usage is None and error_kinds.is_error(text)
             if exchange.fold.has_failed or unpaid:
-                return verdicts.failed(text.strip(), self._moment())
+                return error_kinds.failed(text.strip(), self._moment())
             return TurnDone(text=text, thread=exchange.thread)
         if reason == "cancelled" and exchange.denied:  # a no is the end of the turn for some
             why = f"The turn ended because this was not allowed: {exchange.denied}"

@@ -9,9 +9,9 @@ from typing import TypeVar
 import anyio
 import msgspec
 
-from allstop.adapters.agents.lines import GATHER_S, GATHERED_BYTES, Line, Lines, TooLong
-from allstop.adapters.agents.peer import GoneError, Peer, RefusedError, SilentError
-from allstop.adapters.agents.rpc import Message, read
+from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES, Line, Lines, TooLong
+from allstop.adapters.agents.rpc_messages import Message, read
+from allstop.adapters.agents.rpc_peer import GoneError, Peer, RefusedError, SilentError
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.messages import PlanEntry, ToolCall
 from allstop.core.moves import Item
-from allstop.core.plain import ending, one_line
+from allstop.core.text import ending, one_line
 
 ITEM_CHARS = 16_000
 OUTPUT_CHARS = 2000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from allstop.adapters.agents.acp.messages import ToolCall
-from allstop.adapters.agents.desk import NAME, TOOLS, WAIT_MS
-from allstop.adapters.agents.door import WORD
+from allstop.adapters.agents.turn_socket import WORD
+from allstop.adapters.agents.turn_tools import NAME, TOOLS, WAIT_MS
 from allstop.core.mcp import Message
 
 PATIENT = {"MCP_TOOL_TIMEOUT": str(WAIT_MS)}

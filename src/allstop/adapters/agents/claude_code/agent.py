@@ -8,14 +8,14 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.announced import Moment
+from allstop.adapters.agents.api.error_kinds import without_key
 from allstop.adapters.agents.claude_code import items
-from allstop.adapters.agents.claude_code.exchange import Exchange
-from allstop.adapters.agents.claude_code.plans import Plan
-from allstop.adapters.agents.claude_code.starting import Leave, Opening, Program, launch_of
-from allstop.adapters.agents.claude_code.telling import Telling
-from allstop.adapters.agents.faults import without_key
-from allstop.adapters.agents.unstarted import unstarted
+from allstop.adapters.agents.claude_code.launch import Leave, Opening, Program, launch_of
+from allstop.adapters.agents.claude_code.todo_list import Plan
+from allstop.adapters.agents.claude_code.turn import Exchange
+from allstop.adapters.agents.claude_code.turn_fold import Telling
+from allstop.adapters.agents.launch_failure import unstarted
+from allstop.adapters.agents.reset_times import Moment
 from allstop.core.moves import Failed, TurnDone
 from allstop.ports import (
     Abilities,

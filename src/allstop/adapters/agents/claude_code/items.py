@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from allstop.adapters.agents.claude_code import tools
-from allstop.adapters.agents.claude_code.asking import EDITS, QUESTION
+from allstop.adapters.agents.claude_code.approvals import EDITS, QUESTION
 from allstop.adapters.agents.claude_code.messages import Block
 from allstop.core.moves import Item
-from allstop.core.plain import ending, one_line
+from allstop.core.text import ending, one_line
 
 OUTPUT_CHARS = 2000
 MESSAGE_CHARS = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from allstop.adapters.agents.claude_code.messages import Permission
-from allstop.adapters.agents.desk import NAME, SERVER, TOOLS
+from allstop.adapters.agents.turn_tools import NAME, SERVER, TOOLS
 from allstop.core.mcp import Call, Message, heard
 
 PREFIX = f"mcp__{NAME}__"

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.codex.conversation import Conversation, Params
-from allstop.adapters.agents.codex.fold import Ended
-from allstop.adapters.agents.codex.pool import SharedServer
-from allstop.adapters.agents.codex.server import AppServer
-from allstop.adapters.agents.codex.setup import Approvals, Setup, launch_of
-from allstop.adapters.agents.codex.verdicts import failed
-from allstop.adapters.agents.faults import without_key
-from allstop.adapters.agents.peer import GoneError, RefusedError, SilentError
-from allstop.adapters.agents.prices import Tariff
-from allstop.adapters.agents.spending import capped
-from allstop.adapters.agents.unstarted import unstarted
+from allstop.adapters.agents.api.call_usage import capped
+from allstop.adapters.agents.api.error_kinds import without_key
+from allstop.adapters.agents.api.token_prices import Tariff
+from allstop.adapters.agents.codex.app_server import AppServer
+from allstop.adapters.agents.codex.error_kinds import failed
+from allstop.adapters.agents.codex.launch import Approvals, Setup, launch_of
+from allstop.adapters.agents.codex.shared_server import SharedServer
+from allstop.adapters.agents.codex.turn import Conversation, Params
+from allstop.adapters.agents.codex.turn_fold import Ended
+from allstop.adapters.agents.launch_failure import unstarted
+from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import (
     Abilities,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from allstop.adapters.agents.codex.commands import line_of
 from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
+from allstop.adapters.agents.codex.shell_wrapper import line_of
 from allstop.adapters.agents.codex.tools import PREFIX
 from allstop.core.moves import Item
-from allstop.core.plain import ending
+from allstop.core.text import ending
 
 ITEM_CHARS = 16_000
 

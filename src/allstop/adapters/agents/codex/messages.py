@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from allstop.adapters.agents.rpc import RequestId
+from allstop.adapters.agents.rpc_messages import RequestId
 
 
 class _Told(Struct, frozen=True, rename="camel"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allstop.adapters.agents.codex.messages import ToolCall
-from allstop.adapters.agents.desk import NAME, TOOLS, Told
+from allstop.adapters.agents.turn_tools import NAME, TOOLS, Told
 
 CALL = "item/tool/call"
 PREFIX = f"{NAME}_"

@@ -1,0 +1,35 @@
+"""Where in a file something stands that the board refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from allstop.adapters.exchange.file_contents import STANDARD_INPUT
+from allstop.adapters.exchange.file_errors import ImportFileError
+from allstop.core.errors import AllstopError
+from allstop.core.tasks import NewTask
+
+
+def located(path: Path | bytes, tasks: Sequence[NewTask], refused: AllstopError) -> AllstopError:
+    """The refusal with the file and the line of the first task that it names."""
+    named = [task for task in tasks if _names(refused.message, task.id)]
+    if not named:
+        return refused
+    place, data = (STANDARD_INPUT, path) if isinstance(path, bytes) else (path, path.read_bytes())
+    lines = data.decode(errors="replace").splitlines()
+    return ImportFileError(place, _line_of(named[0], lines), refused.message, refused.hint)
+
+
+def _names(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+def _line_of(task: NewTask, lines: Sequence[str]) -> int | None:
+    """Others may name its id as a need; one that the file has not given stands nowhere in it."""
+    for words in ((task.id, task.title), (task.id,), (task.title,)):
+        for number, line in enumerate(lines, 1):
+            if all(_names(line, word) for word in words):
+                return number
+    return None

@@ -1,0 +1,118 @@
+"""A look at what a commit holds: names, the fronts of a few files, the last subjects.
+
+It is read from git's own store and bounded, whatever an agent has put there; nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from allstop.adapters.git.repository.repository import Repository
+from allstop.core.moves import Excerpt, Surveyed
+from allstop.core.text import one_line, plain
+
+MOST_PATHS = 200
+MOST_FOLDERS = 40
+MOST_FILES = 4
+MOST_SUBJECTS = 5
+FILE_CHARS = 1500
+PATH_CHARS = 200
+MOST_BYTES = 256 * 1024
+"""Of one folder's list or one file; what is larger is named and not opened."""
+
+TELLING = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"readme(\.\w+)?",
+        r"(agents|claude)\.md",
+        r"(roadmap|todo)(\.\w+)?",
+        r"pyproject\.toml|package\.json|cargo\.toml|go\.mod|pom\.xml|build\.gradle(\.kts)?",
+        r"makefile|justfile",
+        r"contributing(\.\w+)?",
+    )
+)
+"""Files that say what a repository is about, the most telling first."""
+
+
+class _Entry(NamedTuple):
+    mode: str
+    kind: str
+    name: str
+    size_bytes: int
+    path: str
+
+
+async def survey(repository: Repository, commit: str) -> Surveyed:
+    """
+    Raises:
+        GitError: the repository can't be read.
+    """
+    top = await _listed(repository, f"{commit}^{{tree}}")
+    folders = [entry for entry in top if entry.kind == "tree"][:MOST_FOLDERS]
+    paths = [f"{entry.path}/" if entry.kind == "tree" else entry.path for entry in top]
+    for folder in folders:
+        below = await _listed(repository, folder.name)
+        paths += [
+            f"{folder.path}/{entry.path}" + ("/" if entry.kind == "tree" else "") for entry in below
+        ]
+    return Surveyed(
+        commit=commit,
+        paths=tuple(one_line(path, PATH_CHARS) for path in paths[:MOST_PATHS]),
+        more=max(0, len(paths) - MOST_PATHS),
+        files=tuple(await _read(repository, _telling(top))),
+        subjects=await _subjects(repository, commit),
+    )
+
+
+async def _listed(repository: Repository, tree: str) -> list[_Entry]:
+    (about,) = await repository.looked_up(tree)
+    if about is None or about.kind != "tree" or about.size_bytes > MOST_BYTES:
+        return []
+    out = await repository.output("ls-tree", "--full-tree", "-z", "-l", about.name)
+    return [_parsed(line) for line in out.split(b"\0") if line]
+
+
+def _parsed(line: bytes) -> _Entry:
+    about, _, path = line.partition(b"\t")
+    mode, kind, name, size = about.decode().split()
+    return _Entry(
+        mode, kind, name, int(size) if size.isdigit() else 0, path.decode(errors="replace")
+    )
+
+
+def _telling(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Ordinary files only: a link's content is a path to somewhere else."""
+    files = [e for e in entries if e.mode.startswith("100") and e.size_bytes <= MOST_BYTES]
+    found = [file for each in TELLING for file in files if each.fullmatch(file.path)]
+    return found[:MOST_FILES]
+
+
+async def _read(repository: Repository, entries: Sequence[_Entry]) -> Iterator[Excerpt]:
+    if not entries:
+        return iter(())
+    names = "".join(f"{entry.name}\n" for entry in entries).encode()
+    out = await repository.output("cat-file", "--batch", stdin=names)
+    return _excerpts(entries, out)
+
+
+def _excerpts(entries: Sequence[_Entry], out: bytes) -> Iterator[Excerpt]:
+    rest = memoryview(out)
+    for entry in entries:
+        front = bytes(rest[:100]).partition(b"\n")[0]
+        start = len(front) + 1
+        content = bytes(rest[start : start + entry.size_bytes])
+        rest = rest[start + entry.size_bytes + 1 :]
+        if b"\0" not in content:
+            text = plain(content[: 4 * FILE_CHARS].decode(errors="replace"))[:FILE_CHARS]
+            yield Excerpt(path=one_line(entry.path, PATH_CHARS), text=text)
+
+
+async def _subjects(repository: Repository, commit: str) -> tuple[str, ...]:
+    most = f"--max-count={MOST_SUBJECTS}"
+    out = await repository.output(
+        "rev-list", most, "--no-commit-header", "--format=%s", commit, "--"
+    )
+    lines = out.decode(errors="replace").splitlines()
+    return tuple(one_line(line, 120) for line in lines[:MOST_SUBJECTS])

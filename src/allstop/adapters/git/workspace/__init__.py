@@ -1,0 +1,1 @@
+"""Workspaces: one clone per piece of work, used only inside the sandbox."""

@@ -1,0 +1,26 @@
+"""The bell of the terminal: something happened, look."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from allstop.views.alerts import Alert, Level
+
+BELL = "\a"
+
+
+class Bell:
+    name = "bell"
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    async def tell(self, alert: Alert) -> str:
+        if alert.level is Level.INFO:
+            return ""
+        try:
+            self._terminal.write(BELL)
+            self._terminal.flush()
+        except (OSError, ValueError):
+            return "the terminal is gone"
+        return ""

@@ -1,0 +1,1 @@
+"""Memory limits on process trees."""

@@ -1,0 +1,1 @@
+"""Finding the process that owns a TCP connection."""

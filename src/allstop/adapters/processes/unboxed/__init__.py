@@ -1,0 +1,1 @@
+"""Programs that run without a sandbox, where the person allowed it."""

@@ -1,0 +1,201 @@
+"""A program without a box: weaker, and only where somebody said by name that this is fine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+import msgspec
+from anyio.lowlevel import checkpoint
+
+from allstop import open_files
+from allstop.adapters.processes.live_registry import Kind
+from allstop.adapters.processes.pipes import Inlet, Outlet
+from allstop.adapters.processes.proc import kill_family
+from allstop.adapters.processes.program import Death, Program
+from allstop.adapters.processes.sandbox.box_paths import on_host
+from allstop.adapters.processes.sandbox.bubblewrap import USER
+from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
+from allstop.adapters.processes.sandbox.launch_checks import refuse_unspeakable
+from allstop.adapters.processes.sandbox.launch_plan import program_of, read_path
+from allstop.adapters.processes.spawn import Handles, Spawned, pipe, spawn, starting
+from allstop.ports import Caps, Exit, Isolation, Launch, LaunchError, UnsafeError
+
+KEEPER = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from allstop.adapters.processes.unboxed.unboxed_supervisor import main; main()"
+)
+PACKAGES = str(Path(__file__).parents[4])
+KEEPER_WITHIN_S = 5.0
+CLOSE_WITHIN_S = 1.0  # its pipe ends a moment before it does
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """What the keeper says, a line at a time."""
+
+    ready: bool = False
+    started: int = 0
+    error: str = ""
+    code: int | None = None
+
+
+def bare(host: Host, isolation: Isolation) -> Callable[[Launch], BareTree]:
+    def start(launch: Launch) -> BareTree:
+        if not (isolation.allowed or launch.trusted):
+            raise UnsafeError(f"{launch.label} needs a sandbox, and there is none", isolation.hint)
+        refuse_unspeakable(launch)
+        temp = tempfile.mkdtemp(prefix="allstop-")
+        with ExitStack() as theirs, ExitStack() as ours, starting(launch.argv[0]):
+            ours.callback(shutil.rmtree, temp, ignore_errors=True)
+            kept, given = ours.enter_context(Handles()), theirs.enter_context(Handles())
+            plan = theirs.enter_context(tempfile.TemporaryFile())
+            plan.write(json.dumps(plan_of(launch, host, temp)).encode())
+            plan.seek(0)
+            lease_end, lease = pipe(reading=given, writing=kept)
+            report, report_end = pipe(reading=kept, writing=given)
+            passed = (plan.fileno(), lease_end, report_end)
+            argv = (sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES, *map(str, passed))
+            spawned = spawn(argv, env={}, passed=passed)
+            ours.callback(spawned.abandon)
+            tree = BareTree(spawned, lease, report, temp, errors_late=launch.errors_late)
+            ours.pop_all()
+            return tree
+
+    return start
+
+
+def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
+    """What the keeper is told. Nothing is anywhere else than on the host."""
+    box = launch.box
+    path = (*read_path(box), *host.path, *STANDARD_PATH)
+    program = program_of(launch.argv[0], box, path)
+    real = on_host(str(Path(box.at, program)), box)
+    desk = (launch.desk,) if launch.desk else ()
+    folders = (*read_path(box), str(Path(real).parent), *path, *desk)
+    env = {
+        "PATH": os.pathsep.join(dict.fromkeys(folders)),
+        "HOME": box.home,
+        "TMPDIR": temp,
+        "LANG": "C.UTF-8",
+        "USER": USER,
+        **launch.env,
+    }
+    return {
+        "argv": [real, *launch.argv[1:]],
+        "env": env,
+        "cwd": box.workspace or box.home,
+        "temp": temp,
+        "limits": _limits(box.caps),
+        "files": open_files.given(),
+    }
+
+
+class BareTree:
+    """Its root is the keeper, which ends what the program leaves behind."""
+
+    kind = Kind.BARE
+
+    def __init__(
+        self, spawned: Spawned, lease: int, report: int, temp: str, *, errors_late: bool
+    ) -> None:
+        self._process = spawned.process
+        self._lease: int | None = lease
+        self._temp = temp
+        self._end = Death(report)
+        self._inlet = Inlet(spawned.stdin)
+        self._outlet = Outlet(spawned.stdout, spawned.stderr, report, errors_late=errors_late)
+        self._code: int | None = None
+
+    async def ready(self) -> int:
+        await self._expect()
+        return self._process.pid
+
+    async def go(self) -> Program:
+        assert self._lease is not None
+        os.write(self._lease, b"g")
+        await self._expect()
+        return Program(self._process.pid, self._inlet, self._outlet, self._end, self._exit)
+
+    def has_ended(self) -> bool:
+        return self._code is not None or self._end.has_come()
+
+    def strike(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+        self._end_lease()
+
+    async def put_down(self) -> None:
+        self._inlet.close()
+        self.strike()
+        with anyio.move_on_after(KEEPER_WITHIN_S) as scope:
+            await self._until_keeper_ends()
+        if scope.cancelled_caught:
+            while kill_family(self._process.pid):
+                await checkpoint()
+            self._process.kill()
+            await self._until_keeper_ends()
+        remove = partial(shutil.rmtree, self._temp, ignore_errors=True)
+        await anyio.to_thread.run_sync(remove)  # if its keeper was killed
+
+    def close(self) -> None:
+        self._inlet.close()
+        self._outlet.close()
+        self._end_lease()
+        os.close(self._end.handle)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_WITHIN_S)
+
+    async def _expect(self) -> None:
+        report = await self._next_report()
+        if report is None or report.error:
+            reason = report.error if report else "its keeper ended"
+            raise LaunchError(f"the program can't be started: {reason}")
+
+    async def _next_report(self) -> _Report | None:
+        await self._end.wait()
+        return self._read_report()
+
+    def _read_report(self) -> _Report | None:
+        """One line and no more: what is left in the pipe is the sign that there is more to say."""
+        line = b""
+        while not line.endswith(b"\n"):
+            byte = os.read(self._end.handle, 1)
+            if not byte:
+                return None
+            line += byte
+        report = msgspec.json.decode(line, type=_Report)
+        self._code = report.code if report.code is not None else self._code
+        return report
+
+    async def _until_keeper_ends(self) -> None:
+        while await self._next_report():
+            pass
+
+    def _end_lease(self) -> None:
+        if self._lease is not None:
+            os.close(self._lease)
+            self._lease = None
+
+    def _exit(self) -> Exit:
+        if self._code is None:
+            self._read_report()
+        return Exit(-signal.SIGKILL if self._code is None else self._code)
+
+
+def _limits(caps: Caps) -> dict[str, int]:
+    """Not the number of processes: without a box it counts all that the user has."""
+    limits = {"RLIMIT_CORE": 0}
+    if caps.memory_mb is not None:
+        limits["RLIMIT_DATA"] = caps.memory_mb << 20
+    if caps.file_mb is not None:
+        limits["RLIMIT_FSIZE"] = caps.file_mb << 20
+    return limits

@@ -1,0 +1,402 @@
+"""What people can do to something that exists, by the names of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
+
+from allstop.app.agents.registry import chosen
+from allstop.app.board import commands as boards
+from allstop.app.board.cleanup import take_back, to_roll_back
+from allstop.app.board.remedies import Clean, clean, raise_limits
+from allstop.app.board.review_comments import Comment, comment
+from allstop.app.raise_limits import Limit, is_run, raise_run
+from allstop.app.rooms import threads
+from allstop.app.runs.commands import asked_of, leave_for, named_in, reply_to, speak
+from allstop.app.stop.abort import abort
+from allstop.app.stop.allstop import lift
+from allstop.app.stop.one_run import stop_run
+from allstop.board.task_commands import is_merged
+from allstop.core import commands
+from allstop.core.board_specs import Mode
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD, AgentName, RunId
+from allstop.core.tasks import Changes, NewTask
+
+if TYPE_CHECKING:
+    from allstop.app.supervisor import Station
+
+ALL = "all"
+"""In the place of a run's name: everything."""
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100_000)]
+
+
+class _Deed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
+    pass
+
+
+# --- brakes, of one run or of all ---
+
+
+class Pause(_Deed, frozen=True, tag="pause"):
+    """No new turn; the current one ends in peace."""
+
+
+class Resume(_Deed, frozen=True, tag="resume"):
+    """Lift a pause, a freeze or an Allstop, and drive the run if nobody does."""
+
+
+class Freeze(_Deed, frozen=True, tag="freeze"):
+    """Stop processes where they are."""
+
+
+class Thaw(_Deed, frozen=True, tag="thaw"):
+    """Let frozen processes go on."""
+
+
+class Stop(_Deed, frozen=True, tag="stop"):
+    """Allstop: it ends now."""
+
+
+class Abort(_Deed, frozen=True, tag="abort"):
+    """End it for good; what it made is kept."""
+
+
+# --- words ---
+
+
+class Say(_Deed, frozen=True, tag="say"):
+    """Say something; an agent hears it at once or at its next turn. In a room, what can be typed there."""
+
+    text: Text
+
+
+class Answer(_Deed, frozen=True, tag="answer"):
+    """What an agent wanted to know; with several questions asked together, a text for each."""
+
+    texts: Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+class Allow(_Deed, frozen=True, tag="allow"):
+    """Let an agent do what it asks to do: the oldest question, or the one that is named."""
+
+    ask: str | None = None
+    session: bool = False  # also the very same again
+
+
+class Deny(_Deed, frozen=True, tag="deny"):
+    """Don't let it; it is told so and goes on."""
+
+    ask: str | None = None
+    message: str = ""
+
+
+class Cancel(_Deed, frozen=True, tag="cancel"):
+    """End a room's session: the Stop button of Collaborate."""
+
+
+# --- tasks ---
+
+
+class Retry(_Deed, frozen=True, tag="retry"):
+    """Try a task again that failed, timed out or was blocked; its workspace is kept."""
+
+    text: str = ""
+
+
+class Skip(_Deed, frozen=True, tag="skip"):
+    """Go on as if a task were done."""
+
+
+class Approve(_Deed, frozen=True, tag="approve"):
+    """Merge work that waits for review, or whose merge failed."""
+
+
+class Redo(_Deed, frozen=True, tag="redo"):
+    """Send work that waits for review back to the agent, with a comment."""
+
+    text: Text
+
+
+class Reject(_Deed, frozen=True, tag="reject"):
+    """Cancel a task whose work waits for review; the work is kept."""
+
+
+class Assign(_Deed, frozen=True, tag="assign"):
+    """Start this one next, whatever the mode; by this agent, if one is named."""
+
+    agent: str | None = None
+
+
+class Pin(_Deed, frozen=True, tag="pin"):
+    """Put a task in front of all scores, or take it back."""
+
+    on: bool = True
+
+
+class RollBack(_Deed, frozen=True, tag="rollback"):
+    """Take a task's work out of the target branch, or throw away what isn't merged."""
+
+
+class EditTask(_Deed, frozen=True, tag="edit_task"):
+    """Change what is said of a task."""
+
+    changes: Changes
+
+
+class RemoveTask(_Deed, frozen=True, tag="remove_task"):
+    """Take a task off the board; its record and its work stay."""
+
+
+class Split(_Deed, frozen=True, tag="split"):
+    """Put smaller tasks in the place of one."""
+
+    titles: Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+# --- the board ---
+
+
+class AddTask(_Deed, frozen=True, tag="add_task"):
+    """A new task; its id is made up where it has none."""
+
+    title: Text
+    id: str = ""
+    body: str = ""
+    operation: str = ""
+    needs: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    priority: int = 0
+    agent: str | None = None
+    iterations: int | None = None
+    minutes: float | None = None
+    stuck_after: int | None = None
+
+
+class Order(_Deed, frozen=True, tag="order"):
+    """Put tasks in front of all scores, in this order."""
+
+    tasks: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1000)]
+
+
+class SetMode(_Deed, frozen=True, tag="mode"):
+    """Who picks tasks: the loop, or people."""
+
+    mode: Literal["autopilot", "semi"]
+
+
+Brake: TypeAlias = Pause | Freeze | Thaw | Abort
+OfTask: TypeAlias = (
+    Retry | Skip | Approve | Redo | Reject | Assign | Limit | Pin | EditTask | RemoveTask
+)
+Deed: TypeAlias = (
+    Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
+    | OfTask | RollBack | Clean | Split | AddTask | Order | SetMode
+)  # fmt: skip
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    run: str
+    driven: bool = True  # somebody acts on it now
+    note: str = ""
+    tasks: tuple[str, ...] = ()  # that were made
+
+
+async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: C901 - a case for each
+    """Carry it out.
+
+    Raises:
+        AllstopError: it makes no sense now; the message says why.
+    """
+    house = station.house
+    match deed:
+        case Stop() | Resume() if run == ALL:
+            return await _everything(station, deed, by)
+        case Stop():
+            return await _stop(station, run, by)
+        case Resume():
+            return Done(run=await station.go_on(run, by))
+        case Pause() | Freeze() | Thaw() | Abort():
+            return await _brake(station, run, deed, by)
+        case Say(text=text) if (thread := threads.thread_of(RunId(run))) is not None:
+            heard = await station.typed(thread, text)
+            return Done(run=run, note=heard.note)
+        case Say(text=text) if commands.is_allstop(text):
+            return await _stop(station, run, by)
+        case Cancel():
+            heard = await threads.cancel(house, _thread(run))
+            return Done(run=run, note=heard.note)
+        case Comment():
+            return await _comment(station, run, deed, by)
+        case Say() | Answer() | Allow() | Deny():
+            return await _speak(station, run, deed, by)
+        case AddTask():
+            return await _add(station, deed)
+        case SetMode(mode=mode):
+            await boards.tell(house, lambda state: [commands.SetMode(mode=Mode(mode))])
+            return Done(run=BOARD, driven=station.drives(BOARD))
+        case Order(tasks=tasks):
+            await boards.tell(house, lambda state: [commands.Order(tasks=tasks)])
+            return Done(run=BOARD, driven=station.drives(BOARD))
+        case Split(titles=titles):
+            made = await boards.split(house, run, titles)
+            return Done(run=run, tasks=tuple(made), driven=station.drives(BOARD))
+        case RollBack():
+            return await _roll_back(station, run)
+        case Clean():
+            return Done(run=run, note=_kept_as(await clean(house, run)))
+        case Limit(iterations=UnsetType()) if await is_run(house, run):
+            return await _raise(station, run, deed, by)
+        case Limit(times=float(times)):
+            note = await raise_limits(house, run, times)
+            return Done(run=run, driven=station.drives(BOARD), note=note)
+        case task_deed:
+            _check_agent(station, task_deed)
+            return Done(run=run, note=await _tell_board(station, [_order(run, task_deed)]))
+
+
+async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
+    if isinstance(deed, Resume):
+        lifted = await lift(station.house, by)
+        return Done(run=ALL, note="nothing was held" if lifted is Hold.NONE else "")
+    stopped = await station.allstop(by)
+    return Done(run=ALL, note=f"done after {stopped.receipt.took_ms:.0f} ms")
+
+
+async def _stop(station: Station, run: str, by: str) -> Done:
+    stopped = await stop_run(station.house, run, by)
+    return Done(run=run, driven=stopped.driven, note=stopped.note)
+
+
+async def _brake(station: Station, run: str, deed: Brake, by: str) -> Done:
+    if isinstance(deed, Abort) and run == ALL:
+        raise AllstopError("everything can't be ended for good", "stop it, or abort runs by name")
+    if isinstance(deed, Abort):
+        aborted = await abort(station.house, run, by, engine=station.engine)
+        return Done(run=run, driven=aborted.driven)
+    words: dict[type, commands.Command] = {
+        Pause: commands.Pause(),
+        Freeze: commands.Freeze(),
+        Thaw: commands.Thaw(),
+    }
+    spoken = await speak(station.house, None if run == ALL else run, words[type(deed)], by)
+    return Done(run=run, driven=spoken.driven)
+
+
+async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, by: str) -> Done:
+    house = station.house
+    command: commands.Command
+    match deed:
+        case Say(text=text):
+            command = commands.Say(text=text)
+        case Answer(texts=texts):
+            command = await reply_to(house, run, texts)
+        case Allow(ask=ask, session=session):
+            command = leave_for(await asked_of(house, run, ask), session=session)
+        case Deny(ask=ask, message=message):
+            asked = await asked_of(house, run, ask)
+            command = commands.Permit(ask=asked.id, allow=False, message=message)
+    name, _ = await named_in(house, run)
+    spoken = await speak(house, name, command, by)
+    return Done(run=name, driven=spoken.driven)
+
+
+async def _raise(station: Station, run: str, deed: Limit, by: str) -> Done:
+    """More budget is meant to be used: it goes on, unless a person holds it."""
+    done = await raise_run(station.house, run, deed.allowance, by)
+    if not done.driven and not done.held:
+        await station.go_on(run, by)
+    return Done(run=run, driven=done.driven or not done.held, note=done.note)
+
+
+async def _comment(station: Station, run: str, deed: Comment, by: str) -> Done:
+    sent = await comment(station.house, run, deed, by)
+    if sent.of_board:
+        await station.board_at_hand()
+    return Done(run=run, driven=sent.driven, note=sent.note)
+
+
+# --- the board's ---
+
+
+async def _tell_board(station: Station, orders: Sequence[commands.Command]) -> str:
+    """Why nothing starts all the same; "" where it does."""
+    told = await boards.tell(station.house, lambda state: orders)
+    await station.board_at_hand()  # which lifts the brake of one that nobody drove
+    brake = (await boards.read(station.house)).state.brake if told.state.is_braked else ""
+    return f"{brake}: the loop waits until you resume the board" if brake else ""
+
+
+def _order(task: str, deed: OfTask) -> commands.TaskCommand:
+    match deed:
+        case Retry(text=text):
+            return commands.Retry(task=task, text=f"A person says: {text}" if text else "")
+        case Redo(text=text):
+            return commands.Redo(task=task, text=text)
+        case Assign(agent=agent):
+            return commands.Assign(task=task, agent=AgentName(agent) if agent else None)
+        case Pin(on=on):
+            return commands.Pin(task=task, on=on)
+        case EditTask(changes=changes):
+            return commands.EditTask(task=task, changes=changes)
+        case Limit(iterations=iterations, minutes=minutes):
+            if iterations is UNSET and minutes is UNSET:
+                raise AllstopError("no limit is named", "times, iterations or minutes")
+            changes = Changes(iterations=iterations, minutes=minutes)
+            return commands.EditTask(task=task, changes=changes)
+        case Skip() | Approve() | Reject() | RemoveTask():
+            return _PLAIN[type(deed)](task=task)
+
+
+_PLAIN: dict[
+    type, type[commands.Skip | commands.Approve | commands.Reject | commands.RemoveTask]
+] = {
+    Skip: commands.Skip,
+    Approve: commands.Approve,
+    Reject: commands.Reject,
+    RemoveTask: commands.RemoveTask,
+}
+
+
+def _check_agent(station: Station, deed: OfTask) -> None:
+    match deed:
+        case Assign(agent=str(agent)) | EditTask(changes=Changes(agent=str(agent))):
+            chosen(station.house, agent)
+        case _:
+            pass
+
+
+async def _add(station: Station, deed: AddTask) -> Done:
+    agent = chosen(station.house, deed.agent)[0] if deed.agent else None
+    new = NewTask(**{**asdict(deed), "agent": agent})
+    task = await boards.add(station.house, new, lambda task: ())
+    return Done(run=BOARD, tasks=(task.id,), driven=station.drives(BOARD))
+
+
+async def _roll_back(station: Station, task_id: str) -> Done:
+    """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
+    task = await to_roll_back(station.house, task_id)
+    await boards.tell(station.house, lambda state: [commands.RollBack(task=task_id)])
+    if is_merged(task):
+        await station.board_at_hand()
+        return Done(run=task_id, note="it is being reverted")
+    note = _kept_as(await take_back(station.house, task_id))
+    return Done(run=task_id, driven=station.drives(BOARD), note=note)
+
+
+def _kept_as(ref: str) -> str:
+    return f"its work is kept as {ref}" if ref else "it had no work"
+
+
+def _thread(run: str) -> str:
+    thread = threads.thread_of(RunId(run))
+    if thread is None:
+        raise AllstopError(f"{run} is no room", "cancel ends the session of a room")
+    return thread

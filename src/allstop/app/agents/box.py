@@ -1,0 +1,38 @@
+"""What every box of a repository has, by [sandbox] and [limits]: for tasks, rooms and trials."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from allstop.ports import Box, Caps, Network
+from allstop.settings.model import Network as NetworkSetting
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+def box(house: House) -> Box:
+    """Without a home and without a workspace."""
+    settings = house.settings
+    limits = settings.limits
+    return Box(
+        home="",
+        read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
+        network=Network.FULL if settings.sandbox.network is NetworkSetting.FULL else Network.NONE,
+        caps=Caps(
+            processes=limits.processes or Caps().processes,
+            memory_mb=limits.memory_mb,
+            file_mb=limits.file_mb,
+        ),
+    )
+
+
+def own_box(house: House, home: Path) -> Box:
+    """For an agent's turns without a workspace, in a home of its own."""
+    house.make_folder()
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return replace(box(house), home=str(home))

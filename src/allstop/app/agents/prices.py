@@ -1,0 +1,35 @@
+"""What the tokens of an agent cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allstop.settings.model import Driver
+
+if TYPE_CHECKING:
+    from allstop.adapters.agents.api.token_prices import Tariff
+    from allstop.app.project import House
+
+PRICED_AS = {
+    Driver.OPENAI: "openai",
+    Driver.CODEX: "openai",
+    Driver.ANTHROPIC: "anthropic",
+    Driver.CLAUDE_CODE: "anthropic",
+    Driver.OLLAMA: "",
+}
+"""A driver's provider in the price list; none for what runs on one's own machine."""
+
+
+def tariff(house: House, driver: Driver, model: str, *, free: bool) -> Tariff:
+    """`free`: a subscription, whose tokens are only counted."""
+    from allstop.adapters.agents.api.token_prices import OwnPrice, Tariff
+
+    own = None
+    if (given := house.settings.prices.get(model)) is not None:
+        own = OwnPrice(
+            input_mtok=given.input_mtok,
+            output_mtok=given.output_mtok,
+            cache_read_mtok=given.cache_read_mtok,
+            cache_write_mtok=given.cache_write_mtok,
+        )
+    return Tariff(model, provider=PRICED_AS[driver], own=own, free=free)

@@ -1,0 +1,1 @@
+"""Full Auto threads: starting and reading them."""

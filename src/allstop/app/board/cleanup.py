@@ -1,0 +1,161 @@
+"""Workspaces that are no longer needed: shown first, removed where nothing is lost."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from allstop.adapters.git.repository.repository import Repository
+from allstop.adapters.git.repository.safe_names import folder_name
+from allstop.adapters.git.workspace.cleanup import Cleaning, Leftover, Removal
+from allstop.adapters.git.workspace.orphan_refs import Forsaken, forsaken, let_go
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app import runtime
+from allstop.app.board import commands
+from allstop.board.graph import Board
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD
+from allstop.core.tasks import OVER, STALLED, Status, Task, branch_of
+from allstop.ports import HeldError, Launcher
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from allstop.adapters.git import GitWorkspaces
+    from allstop.app.project import House
+
+LABEL = "clean"
+
+
+@asynccontextmanager
+async def _cleaning(house: House, *, alone: bool = True) -> AsyncIterator[Cleaning]:
+    """While it lasts nobody else drives the board, unless that does no harm."""
+    with house.journal.claim(BOARD) if alone else nullcontext():
+        house.make_folder()
+        launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+        places = await runtime.workspaces(house, launcher)
+        folder = house.folder / "workspaces"
+        yield Cleaning(Repository(house.repository), folder, launcher=launcher, workspaces=places)
+
+
+async def leftovers(house: House) -> list[Leftover]:
+    """Every workspace that no task will go on in."""
+    tasks = (await commands.read(house)).state.board
+    async with _cleaning(house) as cleaning:
+        found = await cleaning.leftovers(LABEL)
+    return [each for each in found if not _is_needed(tasks.get(each.name))]
+
+
+async def of_checkouts(house: House) -> list[Forsaken]:
+    """What linked checkouts of this repository have left that were removed."""
+    return await forsaken(Repository(house.repository))
+
+
+async def kept(house: House) -> list[str]:
+    """The tasks that a person may want to help, and whose workspaces are there for that."""
+    tasks = (await commands.read(house)).state.board.tasks()
+    folder = house.folder / "workspaces"
+    stalled = (task.id for task in tasks if _stands_still(task))
+    return [name for name in stalled if (folder / folder_name(name)).is_dir()]
+
+
+def _stands_still(task: Task) -> bool:
+    return (task.status in STALLED and not task.open) or task.has_crashed
+
+
+def _is_needed(task: object) -> bool:
+    status = getattr(task, "status", None)
+    return status is not None and status not in OVER
+
+
+async def remove(house: House, names: list[str], *, force: bool) -> list[Removal]:
+    tasks = (await commands.read(house)).state.board
+    repository = Repository(house.repository)
+    for name in names:
+        task = tasks.get(name)
+        if task is not None and (task.open or task.status is Status.MERGING):
+            raise AllstopError(
+                f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
+            )
+    async with _cleaning(house) as cleaning:
+        return [
+            await let_go(repository, name, force=force)
+            if name.startswith("@")
+            else await cleaning.remove(name, LABEL, force=force)
+            for name in names
+        ]
+
+
+async def to_roll_back(house: House, task_id: str) -> Task:
+    """
+    Raises:
+        AllstopError: there is no such task, a person works on the branch it was brought to, or
+            not all that is in its workspace could be kept.
+    """
+    task = await commands.find(house, task_id)
+    if not task.merged:
+        async with _cleaning(house, alone=False) as cleaning:
+            await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
+            await cleaning.refuse_if_lost(task_id, LABEL)
+    return task
+
+
+async def take_back(house: House, task_id: str) -> str:
+    """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
+    return await throw_away(house, task_id, branch_of(task_id))
+
+
+async def throw_away(house: House, task_id: str, branch: str = "") -> str:
+    """The work of a task that nobody starts meanwhile; the ref that keeps it."""
+    async with _cleaning(house, alone=False) as cleaning:
+        return await cleaning.reset(task_id, LABEL, branch)
+
+
+async def forget(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+    """The refs of a workspace that was discarded: nobody worked in it."""
+    with _at_work(house, places, launcher) as cleaning:
+        await cleaning.drop_refs(name)
+
+
+@contextmanager
+def _at_work(house: House, places: GitWorkspaces, launcher: Launcher) -> Iterator[Cleaning]:
+    """With what a process that drives runs has at hand already."""
+    folder = house.folder / "workspaces"
+    with closing(Repository(house.repository)) as repository:
+        yield Cleaning(repository, folder, launcher=launcher, workspaces=places)
+
+
+# --- by age ---
+
+
+def is_due(house: House, task: Task) -> bool:
+    """Whether it was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
+    before = house.clock.now() - timedelta(days=house.settings.workspace.keep_days)
+    return (
+        task.status in OVER
+        and bool(task.attempts)
+        and task.changed_at is not None
+        and task.changed_at < before
+        and (house.folder / "workspaces" / folder_name(task.id)).is_dir()
+    )
+
+
+def due(house: House, tasks: Board) -> list[str]:
+    return [task.id for task in tasks.tasks() if is_due(house, task)]
+
+
+async def sweep(house: House, tasks: Board) -> None:
+    """Remove what is due and holds nobody's work, unless another process drives the board."""
+    if not (old := due(house, tasks)):
+        return
+    with suppress(HeldError):
+        async with _cleaning(house) as cleaning:
+            for name in old:
+                await cleaning.remove(name, LABEL)
+
+
+async def sweep_away(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+    """The same with one workspace, in a process that drives the board or has claimed it."""
+    with _at_work(house, places, launcher) as cleaning:
+        await cleaning.remove(name, LABEL)

@@ -1,0 +1,100 @@
+"""What the work of a task or of a thread changes, for people to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from allstop.adapters.git.repository.diff import Shown, commits_of, shown_diff
+from allstop.adapters.git.repository.repository import Repository
+from allstop.app.board import commands
+from allstop.app.runs.status import record_of
+from allstop.core.errors import NotFoundError
+from allstop.core.events import Closed, Event
+from allstop.core.tasks import Task
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+async def diff_named(house: House, name: str) -> Shown:
+    """Of a task, or of a thread of Full Auto.
+
+    Raises:
+        NotFoundError: there is none of that name, or no work of it.
+    """
+    heads = await house.records.heads() if house.has_store else []
+    is_thread = any(head.run == name and head.kind == "auto" for head in heads)
+    if not is_thread or (await commands.read(house)).state.board.get(name):
+        return await diff_of(house, await commands.find(house, name))
+    merges = [head.run for head in heads if head.parent == name and head.kind == "merge"]
+    records = [await record_of(house, merge) for merge in merges]
+    merged = [commit for each in records if (commit := _commit_of(each.events))]
+    return await diff_in(house, name, merged[-1] if merged else "")
+
+
+def _commit_of(events: Sequence[Event]) -> str:
+    """What a merge made, once it is over."""
+    last = events[-1]
+    return last.facts.get("commit", "") if isinstance(last, Closed) else ""
+
+
+async def diff_of(house: House, task: Task) -> Shown:
+    """Against where it began; of merged work what the merge brought.
+
+    Raises:
+        NotFoundError: there is no work of it.
+    """
+    return await diff_in(house, task.id, task.merged)
+
+
+async def diff_in(house: House, workspace: str, merged: str) -> Shown:
+    """The same by the name of a workspace, and the commit that merged it, if one did.
+
+    Raises:
+        NotFoundError: there is no work in it.
+    """
+    repository = Repository(house.repository)
+    try:
+        if merged:
+            return await shown_diff(repository, await _before(repository, merged), merged)
+        commits = await commits_of(repository, workspace)
+        if commits is None:
+            raise NotFoundError(f"{workspace} has no work to show yet", "it comes after a turn")
+        return await shown_diff(repository, *commits)
+    finally:
+        repository.close()
+
+
+async def line_of(house: House, name: str, file: str, line: int, *, removed: bool) -> str:
+    """A line of what a task or a thread made, or of what was there before.
+
+    Raises:
+        NotFoundError: there is no such work, file or line.
+    """
+    repository = Repository(house.repository)
+    try:
+        commits = await commits_of(repository, await _workspace_of(house, name))
+        if commits is None:
+            raise NotFoundError(f"{name} has no work to speak of yet", "it comes after a turn")
+        base, tip = commits
+        shown = await repository.run("show", f"{base if removed else tip}:{file}")
+    finally:
+        repository.close()
+    lines = shown.out.decode(errors="replace").splitlines() if shown.code == 0 else []
+    if not 1 <= line <= len(lines):
+        raise NotFoundError(f"the work of {name} has no line {line} in {file}")
+    return lines[line - 1]
+
+
+async def _workspace_of(house: House, name: str) -> str:
+    task = (await commands.read(house)).state.board.get(name)
+    if task is not None:
+        return task.id
+    opened = (await record_of(house, name)).opened
+    return str(opened.spec.get("name") or name)
+
+
+async def _before(repository: Repository, merged: str) -> str:
+    parent = await repository.output("rev-parse", "--verify", f"{merged}^1")
+    return parent.decode("ascii").strip()

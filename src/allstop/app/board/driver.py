@@ -1,0 +1,215 @@
+"""Putting the board to work in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from allstop.app.board import board_spec, commands
+from allstop.app.board.hooks import hooks_at_hand
+from allstop.app.runs.status import Recorded, record_of, runs_below
+from allstop.app.runtime import Workshop, workshop
+from allstop.board.attempt_limits import limits_of_attempt
+from allstop.board.board_pilot import BoardState
+from allstop.core import run as runs
+from allstop.core.board_specs import BoardSpec
+from allstop.core.brakes import AtLimit, Limits, Tally
+from allstop.core.commands import Command, Equip, Raise, Resume, Retry
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD, AgentName, RunId, child_of
+from allstop.core.moves import Wait
+from allstop.core.run import RunState
+from allstop.core.tasks import OVER
+from allstop.engine.send import say
+from allstop.ports import Clock, HeldError, Live
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+Decide = Callable[[BoardState], Sequence[Command]]
+
+
+class Session(NamedTuple):
+    """A board at work here."""
+
+    shop: Workshop
+    since: datetime
+    before: BoardState
+    seqs: dict[RunId, int]  # how far each run was
+    clock: Clock
+
+    def run(self) -> RunState[BoardState]:
+        state = self.shop.engine.state(BOARD)
+        assert state is not None, "a board is never over"
+        return state
+
+    def child(self, run: RunId) -> RunState[Any] | None:
+        return self.shop.engine.state(run)
+
+    def children(self) -> list[tuple[str, RunState[Any]]]:
+        """The runs below it that are open, with the tasks they are for."""
+        found = [(task_id, self.child(run)) for run, task_id in self._refs()]
+        return [(task_id, state) for task_id, state in found if state is not None]
+
+    def under_way(self) -> dict[RunId, Tally]:
+        """What each of them has used so far."""
+        found = [(run, self.child(run)) for run, _ in self._refs()]
+        return {run: state.tally for run, state in found if state is not None}
+
+    def _refs(self) -> list[tuple[RunId, str]]:
+        return [(child_of(BOARD, ref), task_id) for ref, task_id in self.run().pilot.refs.items()]
+
+
+async def prepare(
+    house: House,
+    spec: BoardSpec,
+    decide: Decide,
+    *,
+    budget_usd: float | None = None,
+    known: commands.Read | None = None,
+) -> commands.Read:
+    """Say how the board works from now on, and what it is to do; a pause is lifted.
+
+    Raises:
+        HeldError: another process drives it.
+        AllstopError: what is to be done is refused.
+    """
+    holders = house.journal.holders()
+    if BOARD in holders:
+        raise HeldError(BOARD, holders[BOARD])
+    read = known or await commands.read(house)
+    limits = Limits(at_limit=AtLimit.PAUSE)
+    return await equip(house, spec, decide, read, limits, budget_usd=budget_usd)
+
+
+async def equip(
+    house: House,
+    spec: BoardSpec,
+    decide: Decide,
+    read: commands.Read,
+    limits: Limits,
+    *,
+    budget_usd: float | None = None,
+) -> commands.Read:
+    """The same, whoever drives it; a budget is on top of what was spent, and in place of `limits`.
+
+    Raises:
+        AllstopError: what is to be done is refused.
+    """
+    if read.run.hold is Hold.STOPPED:
+        raise AllstopError("the board is stopped", "`allstop resume board` goes on")
+    children = await runs_below(house, read.state)
+    if budget_usd is not None:
+        spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
+        limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
+    told = await commands.tell(
+        house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
+    )
+    if read.run.hold is not Hold.NONE:
+        await say(house.journal, house.clock, BOARD, Resume(), "allstop run")
+    if told.state.merging:  # it may have waited for somebody's changes: a person says look now
+        merging = child_of(BOARD, told.state.merging)
+        await say(house.journal, house.clock, merging, Retry(), "allstop run")
+    for run, child in children.items():  # what waits at a limit goes on under those of now
+        if child.opened.kind != "task" or spec.count == 0:  # a merge is no leave to spend more
+            continue
+        task = told.state.board[told.state.refs[child.opened.ref]]
+        limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
+        if child.broke or child.limits != limits:
+            raised = Raise(limits=limits)
+            await say(house.journal, house.clock, run, raised, "allstop run")
+    return told
+
+
+async def renew(house: House, read: commands.Read) -> commands.Read:
+    """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
+    held if it is. An attempt that is under way is given other limits only where they changed, and
+    nobody has set its own.
+
+    Raises:
+        AllstopError: the settings demand what they don't name.
+    """
+    before = read.state.spec
+    spec = board_spec.renewed(house, before)
+    if spec == before:
+        return read
+    told = await commands.tell(
+        house, lambda state: [Equip(spec=board_spec.renewed(house, state.spec), anew=False)], read
+    )
+    for run, child in (await runs_below(house, told.state)).items():
+        if child.opened.kind != "task":
+            continue
+        task = told.state.board[told.state.refs[child.opened.ref]]
+        earlier = len(task.attempts) - 1
+        limits = limits_of_attempt(spec, task, earlier)
+        is_as_before = child.limits == limits_of_attempt(before, task, earlier)
+        if is_as_before and child.limits != limits:
+            await say(house.journal, house.clock, run, Raise(limits=limits), "allstop.toml")
+    return told
+
+
+async def was_cut_off(house: House, state: BoardState) -> bool:
+    """Whether work of it, which nobody drives, would go on without a person: its process ended."""
+    now = house.clock.now()
+    for ref in state.refs:
+        if _would_go_on(await record_of(house, child_of(BOARD, ref)), now):
+            return True
+    return False
+
+
+def _would_go_on(recorded: Recorded, now: datetime) -> bool:
+    state = runs.fold(recorded.pilot, recorded.events)
+    if state.open_move is not None:
+        return state.hold is Hold.NONE
+    move = runs.outlook(recorded.pilot, state, now)
+    return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
+
+
+def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
+    """The agents that work may need."""
+    named = [task.agent for task in state.board.tasks() if task.agent and task.status not in OVER]
+    return tuple(dict.fromkeys([*spec.agents, *named]))
+
+
+@asynccontextmanager
+async def at_work(
+    house: House,
+    spec: BoardSpec,
+    known: commands.Read,
+    claim: ExitStack,
+    show: Callable[[str], None],
+    since: datetime | None = None,
+) -> AsyncIterator[Session]:
+    """Drive the board until the block is left; it was claimed before anything was said to it.
+
+    It is big: as far as it is known, it is not read and folded again. What its end tells of began
+    now, or earlier where others have driven it.
+
+    Raises:
+        AllstopError: another process has taken it in between; it works on what was said.
+    """
+    since = since or house.clock.now()
+    seqs = {head.run: head.seq for head in await house.journal.heads()}
+    async with (
+        hooks_at_hand(house, known, show) as hurry,
+        workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
+    ):
+        shop.engine.view(lambda run, live: _trouble(live, show))
+        shop.engine.adopt(BOARD, claim.pop_all())
+        try:
+            await shop.engine.take(BOARD, known.folded)
+        except HeldError as error:  # who finds it held before has said nothing yet
+            raise AllstopError(error.message, error.hint) from error
+        yield Session(shop, since, known.state, seqs, house.clock)
+        if shop.engine.was_stopped:
+            hurry()
+
+
+def _trouble(live: Live, show: Callable[[str], None]) -> None:
+    if live.kind == "trouble":
+        show(live.text)
+    elif live.kind in ("budget", "near"):
+        show(f"nearly at a limit: {live.text}")

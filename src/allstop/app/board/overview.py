@@ -1,0 +1,170 @@
+"""A board as people see it: its tasks, where it stands, what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from allstop.app.board import commands
+from allstop.app.runs.status import helm_of, record_of, runs_below
+from allstop.board import graph
+from allstop.board import remedies as mending
+from allstop.board.graph import Board, Score
+from allstop.core import run as runs
+from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.tasks import OVER, Attempt, Status, Task
+from allstop.views.board_phase import below, counts, phase, stopped
+from allstop.views.runs import warning_of
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+STOPPED = "stopped; it goes on where it was"
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """A task as it is shown, with stable keys."""
+
+    id: str
+    title: str
+    status: str
+    body: str
+    operation: str
+    needs: tuple[str, ...]
+    waits_for: tuple[str, ...]  # the needs that are not met
+    ready: bool
+    tags: tuple[str, ...]
+    priority: int
+    agent: str | None
+    iterations: int | None
+    minutes: float | None
+    stuck_after: int | None  # turns without a commit before a warning
+    retries: int
+    attempts: tuple[Attempt, ...]
+    pinned: bool
+    pin: int  # the higher, the nearer to the front; 0 is where its score puts it
+    score: int
+    assigned: bool
+    held: bool
+    note: str
+    warning: str  # what a person should know of its attempt although it goes on
+    run: str | None  # the latest attempt, for `allstop log`
+    merged: str
+    lacks_merge: bool  # verified and approved, and could not be merged: `approve` tries again
+    tokens: int
+    cost_usd: float
+    remedies: tuple[str, ...]  # of one that can't go on: the commands that may help, the best first
+    hint: str  # the same in words
+
+
+class BoardView(Struct, frozen=True, kw_only=True):
+    phase: str
+    mode: str
+    counts: dict[str, int]
+    tasks: list[TaskView]
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """A ready task and why it is where it is."""
+
+    task: TaskView
+    score: Score
+    pinned: bool
+
+
+async def overview(house: House) -> BoardView:
+    read = await commands.read(house)
+    helm = await helm_of(house)
+    driven = root_of(BOARD) in house.records.holders()
+    state = read.state
+    tasks = list(state.board.tasks())
+    open_ = (await runs_below(house, state)).values()
+    under = below(state, open_)
+    halted = stopped(state, helm, under)
+    warned = {state.refs[run.opened.ref]: warning_of(run) for run in open_}
+    return BoardView(
+        phase=phase(read.run, helm, under, driven=driven).value,
+        mode=state.spec.mode.value,
+        counts=counts(state.board, halted),
+        tasks=[
+            view(state.board, task, warned.get(task.id, ""), stopped=task.id in halted)
+            for task in tasks
+        ],
+    )
+
+
+async def choices(house: House, most: int) -> list[Choice]:
+    """What would be started next, the best first."""
+    board = (await commands.read(house)).state.board
+    found: list[Choice] = []
+    for task in graph.ready(board):
+        if len(found) == most:
+            break
+        whole = board[task.id]
+        score = graph.score(board, whole)
+        found.append(Choice(task=view(board, whole), score=score, pinned=bool(whole.pin)))
+    return found
+
+
+async def view_of(house: House, task_id: str) -> TaskView:
+    """
+    Raises:
+        AllstopError: there is no such task.
+    """
+    task = await commands.find(house, task_id)
+    state = (await commands.read(house)).state
+    run = attempt_under_way(task)
+    recorded = await record_of(house, run) if run else None
+    attempt = [runs.fold(recorded.pilot, recorded.events)] if recorded else []
+    halted = stopped(state, await helm_of(house), below(state, attempt))
+    warning = "".join(map(warning_of, attempt))
+    return view(state.board, task, warning, stopped=task.id in halted)
+
+
+def attempt_under_way(task: Task) -> RunId | None:
+    is_open = bool(task.open and task.attempts) and task.attempts[-1].outcome is None
+    return task.attempts[-1].run if is_open else None
+
+
+def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) -> TaskView:
+    tally = task.tally
+    waits = tuple(need.id for need in graph.waits_for(board, task))
+    return TaskView(
+        id=task.id,
+        title=task.title,
+        status=(Status.PENDING if stopped else task.status).value,
+        body=task.body,
+        operation=task.operation,
+        needs=task.needs,
+        waits_for=waits if task.status not in OVER else (),
+        ready=task.status is Status.PENDING and not waits and not task.held,
+        tags=task.tags,
+        priority=task.priority,
+        agent=task.agent,
+        iterations=task.iterations,
+        minutes=task.minutes,
+        stuck_after=task.stuck_after,
+        retries=task.retries,
+        attempts=task.attempts,
+        pinned=bool(task.pin),
+        pin=task.pin,
+        score=graph.score(board, task).total,
+        assigned=task.assigned,
+        held=task.held,
+        note=STOPPED if stopped else task.note,
+        warning=warning,
+        run=task.attempts[-1].run if task.attempts else None,
+        merged=task.merged,
+        lacks_merge=task.lacks_merge,
+        tokens=tally.tokens,
+        cost_usd=tally.cost_microusd / 1e6,
+        remedies=() if stopped else mending.remedies(task),
+        hint="" if stopped else mending.hint(task),
+    )
+
+
+def changed_since(tasks: Iterable[Task], since: datetime) -> list[Task]:
+    return [task for task in tasks if task.changed_at is not None and task.changed_at >= since]

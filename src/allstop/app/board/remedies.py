@@ -1,0 +1,88 @@
+"""What helps a task that failed: higher limits, and a workspace that begins anew."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from allstop.adapters.git.repository.safe_names import folder_name
+from allstop.adapters.git.workspace.folders import Tree
+from allstop.app.board import commands as boards
+from allstop.app.board.cleanup import throw_away
+from allstop.board.task_commands import BOUNDS
+from allstop.core import commands
+from allstop.core.errors import AllstopError
+from allstop.core.tasks import Changes, Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from allstop.app.project import House
+    from allstop.board.board_pilot import BoardState
+    from allstop.core.board_specs import BoardSpec
+    from allstop.core.tasks import Task
+
+
+class Clean(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command", tag="clean"
+):
+    """Remove a task's workspace; its commits are kept by a ref, and it stays where it stands."""
+
+
+async def clean(house: House, task_id: str) -> str:
+    """The ref that keeps what was in it; "" where nothing was.
+
+    Raises:
+        AllstopError: somebody works in it, or will go on in it.
+    """
+    task = await boards.find(house, task_id)
+    if task.open or task.status in (Status.MERGING, Status.REVIEW):
+        raise AllstopError(
+            f"{task_id} is {task.status}: its workspace is in use",
+            f"`allstop abort {task_id}` first",
+        )
+    if workspace_of(house, task_id) is None:
+        raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
+    return await throw_away(house, task_id)
+
+
+def workspace_of(house: House, task_id: str) -> Path | None:
+    """The folder with the files that its agent works on, where there is one."""
+    tree = Tree(house.folder / "workspaces" / folder_name(task_id))
+    return tree.work if tree.folder.is_dir() else None
+
+
+async def raise_limits(house: House, task_id: str, times: float) -> str:
+    """So many times what it had; what it has now, in words.
+
+    Raises:
+        AllstopError: it can't be changed as it stands.
+    """
+    made = Changes()
+
+    def decide(state: BoardState) -> list[commands.Command]:
+        nonlocal made
+        task = state.board.get(task_id)
+        made = raised(state.spec, task, times) if task else made
+        return [commands.EditTask(task=task_id, changes=made)]
+
+    await boards.tell(house, decide)
+    return f"at most {made.iterations} iterations and {made.minutes:g} minutes from its next attempt on"
+
+
+def raised(spec: BoardSpec, task: Task, times: float) -> Changes:
+    """Both limits: which of them was too low can't always be told."""
+    own_s = spec.attempt_s_of(spec.agents_for(task.agent))
+    minutes = own_s / 60 if task.minutes is None else task.minutes
+    iterations = math.ceil((task.iterations or spec.iterations) * times)
+    return Changes(
+        iterations=int(_bounded("iterations", iterations)),
+        minutes=_bounded("minutes", round(minutes * times, 2)),
+    )
+
+
+def _bounded(name: str, number: float) -> float:
+    least, most = BOUNDS[name]
+    return max(least, min(number, most))

@@ -1,0 +1,112 @@
+"""Taking a task over by hand, and giving it back; its agent waits meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from allstop.adapters.git.repository.repository import Repository
+from allstop.adapters.git.workspace import takeover
+from allstop.app.board import commands
+from allstop.app.runs.commands import speak
+from allstop.app.runs.follow import follow
+from allstop.app.runs.status import record_of
+from allstop.core import run as runs
+from allstop.core.commands import Give, Pause, Resume, Take
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD, RunId, child_of, root_of
+from allstop.core.tasks import STALLED, Status, Task
+from allstop.views.inbox import needs_person, what_helps
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+class Handed(NamedTuple):
+    at: str
+    commit: str
+    driven: bool
+
+
+def default_place(house: House, task_id: str) -> Path:
+    """Next to the repository, under its name and the task's."""
+    root = house.repository
+    return root.with_name(f"{root.name}-{task_id}")
+
+
+async def pause(house: House, task_id: str) -> RunId:
+    """No new turn of its agent; returns once the one under way has ended.
+
+    Raises:
+        AllstopError: nobody works on that task.
+    """
+    run = await _run_of(house, task_id)
+    await speak(house, run, Pause(), by="allstop take")
+    if root_of(run) in house.journal.holders():
+        await _at_rest(house, run)
+    return run
+
+
+async def take(house: House, task_id: str, at: Path) -> Handed:
+    """A clone of the person's own, with the work as it stands.
+
+    Raises:
+        AllstopError: it can't be had.
+    """
+    takeover.must_be_free(at)
+    if _rests(await commands.find(house, task_id)):
+        await commands.tell(house, lambda _: [Take(task=task_id)])
+    else:
+        await pause(house, task_id)
+    commit = await takeover.lend(Repository(house.repository), task_id, at)
+    return Handed(str(at), commit, BOARD in house.journal.holders())
+
+
+async def give(house: House, task_id: str, at: Path) -> Handed:
+    """The agent goes on from what the person has committed.
+
+    Raises:
+        AllstopError: it was not taken over, or there is nothing to give.
+    """
+    if _rests(await commands.find(house, task_id)):
+        commit = await takeover.take_back(Repository(house.repository), task_id, at)
+        await commands.tell(house, lambda _: [Give(task=task_id, commit=commit)])
+        return Handed(str(at), commit, BOARD in house.journal.holders())
+    run = await _run_of(house, task_id)
+    recorded = await record_of(house, run)
+    if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
+        raise AllstopError(f"{task_id} was not taken over", f"`allstop take {task_id}` first")
+    commit = await takeover.take_back(Repository(house.repository), task_id, at)
+    await speak(house, run, Give(commit=commit))
+    spoken = await speak(house, run, Resume())
+    return Handed(str(at), commit, spoken.driven)
+
+
+def _rests(task: Task) -> bool:
+    """Whether it was begun, and nobody works on it until a person or the board says so."""
+    is_waiting = task.status in STALLED or task.held or task.has_crashed
+    return is_waiting and bool(task.attempts) and not task.open
+
+
+async def _run_of(house: House, task_id: str) -> RunId:
+    task = await commands.find(house, task_id)
+    run = child_of(BOARD, task.open)
+    if not task.open or not any(attempt.run == run for attempt in task.attempts):
+        raise AllstopError(f"{task_id} is {task.status}: no agent works on it", _instead(task))
+    return run
+
+
+def _instead(task: Task) -> str:
+    if task.status is Status.PENDING:
+        return f"`allstop run {task.id}` starts it"
+    return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
+
+
+async def _at_rest(house: House, run: RunId) -> None:
+    async with follow(house.journal, run) as batches:
+        async for _ in batches:
+            recorded = await record_of(house, run)
+            state = runs.fold(recorded.pilot, recorded.events)
+            if state.open_move is None or state.closed is not None:
+                return

@@ -1,0 +1,1 @@
+"""The MCP server for clients, and its tools."""

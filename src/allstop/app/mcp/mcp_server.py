@@ -1,0 +1,46 @@
+"""The MCP server for clients: which tool does what they ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from allstop import __version__
+from allstop.app.mcp.tools import TOOLS
+from allstop.core.errors import AllstopError
+from allstop.core.mcp import PARAMETERS, PARSE, Call, Message, Server, content, error, heard, tool
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+SERVER = Server(
+    version=__version__,
+    instructions="Look at what Allstop runs, and stop it. Nothing can be started here.",
+    tools=[tool(each.name, each.description, each.takes) for each in TOOLS.values()],
+)
+
+
+async def answer(house: House, line: bytes) -> Message | None:
+    """What is said to one line; None to what wants no answer."""
+    try:
+        message = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return error(None, PARSE, "this is no JSON")
+    said = heard(SERVER, message)
+    return await _called(house, said) if isinstance(said, Call) else said
+
+
+async def _called(house: House, call: Call) -> Message:
+    used = TOOLS.get(call.name)
+    if used is None:
+        known = ", ".join(TOOLS)
+        return error(call.id, PARAMETERS, f"there is no tool {call.name!r}; there are: {known}")
+    try:
+        given = msgspec.convert(call.arguments, used.takes)
+        done = await used.do(house, given)
+    except msgspec.ValidationError as fault:
+        return error(call.id, PARAMETERS, f"{used.name}: {fault}")
+    except AllstopError as fault:
+        return content(call.id, f"{fault.message}. {fault.hint}".strip(), is_error=True)
+    return content(call.id, msgspec.json.format(msgspec.json.encode(done)).decode())

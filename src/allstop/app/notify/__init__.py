@@ -1,0 +1,1 @@
+"""Alerts, and the channels that deliver them."""

@@ -1,0 +1,122 @@
+"""Telling a person what happens in the runs that this process drives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from allstop.adapters.notify import Post
+from allstop.app.notify.channels import Roster, quiet_hours
+from allstop.app.runs.follow import Reader
+from allstop.board.board_pilot import BoardState
+from allstop.core.events import Closed, Halted
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.run import RunState
+from allstop.engine.local import LocalEngine
+from allstop.kinds import PILOTS
+from allstop.ports import Live, Record
+from allstop.views import alerts
+from allstop.views.alerts import Alert, Scene, Told
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+@asynccontextmanager
+async def telling(
+    house: House, engine: LocalEngine, name: str, show: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """From now on, until the block is left. Whoever drives a run tells of it: nobody else does.
+
+    `name` is what the engine signs its receipts with.
+    """
+    log = house.folder / "logs" / "notify.log"
+    async with Post(
+        Roster(house), log, clock=house.clock, show=show, quiet=lambda: quiet_hours(house)
+    ) as post:
+        watch = _Watch(house, engine, name, post, show)
+        await watch.begin()
+        engine.view(watch.live)
+        async with watch.reader.listening(watch.ear):
+            yield
+
+
+class _Watch:
+    """Looks at each event of the runs that are driven here, and at the run as it is by then."""
+
+    def __init__(
+        self,
+        house: House,
+        engine: LocalEngine,
+        name: str,
+        post: Post,
+        show: Callable[[str], None],
+    ) -> None:
+        self._journal = house.journal
+        self._clock = house.clock
+        self._engine = engine
+        self._name = name
+        self._post = post
+        self.reader = Reader(house.journal, self._look, lambda trouble: show(f"notify: {trouble}"))
+        self._without_secrets = lambda text: house.secrets.scrub(text)
+        self._where = house.root.name if house.root else ""
+        self._told = Told()
+        self._states: dict[RunId, RunState[Any]] = {}
+        self._troubles: set[tuple[RunId, str]] = set()
+
+    async def begin(self) -> None:
+        """What is there already is not told."""
+        self.reader.seqs = {head.run: head.seq for head in await self._journal.heads()}
+        helm = await self._journal.read(HELM)
+        self.reader.seqs[HELM] = helm[-1].seq if helm else 0
+
+    def ear(self, run: RunId, seq: int) -> None:
+        """A run that ends is forgotten by the engine: what is known of it is kept until it is read.
+
+        Nothing is read while nobody can be told.
+        """
+        if not self._post.reaches_anybody:
+            self.reader.seqs[run] = max(seq, self.reader.seqs.get(run, 0))
+            return
+        state = self._engine.state(run)
+        if state is not None:
+            self._states[run] = state
+        if state is not None or run == HELM or root_of(run) in self._states:
+            self.reader.want(run)
+
+    def _look(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, Halted) and event.by != self._name:
+            return
+        self._told, found = alerts.look(self._told, event, self._scene(record.run))
+        for alert in found:
+            self._tell(alert)
+        if isinstance(event, Closed):
+            self._states.pop(record.run, None)
+
+    def _scene(self, run: RunId) -> Scene:
+        state = self._engine.state(run) or self._states.get(run)
+        if state is None:
+            return Scene(run)
+        self._states[run] = state
+        board = state.pilot if isinstance(state.pilot, BoardState) else None
+        return Scene(
+            run,
+            state,
+            PILOTS[state.opened.kind],
+            self._engine.helm,
+            board.board if board else None,
+            is_braked=board is not None and board.is_braked,
+        )
+
+    def live(self, run: RunId, live: Live) -> None:
+        """What goes wrong beside the record, or comes near a limit that all share: once."""
+        if live.kind == "budget":
+            self._tell(alerts.near_limit(run, live.text, self._clock.now()))
+        if live.kind == "trouble" and (run, live.text) not in self._troubles:
+            self._troubles.add((run, live.text))
+            self._tell(alerts.trouble(run, live.text, self._clock.now()))
+
+    def _tell(self, alert: Alert) -> None:
+        self._post.tell(alerts.presentable(alert, self._where, self._without_secrets))

@@ -1,0 +1,191 @@
+"""Where Allstop is at home: the repository, its .allstop folder, the settings, the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allstop.adapters.clock import SystemClock
+from allstop.core.errors import AllstopError
+
+if TYPE_CHECKING:
+    from allstop.adapters.journals.sqlite import SqliteJournal
+    from allstop.adapters.journals.sqlite_reader import SqliteRecords
+    from allstop.core.events import Event
+    from allstop.core.secrets import Secrets
+    from allstop.settings import Environment, Loaded, Settings
+
+FOLDER = ".allstop"
+
+
+class NoRepositoryError(AllstopError):
+    """There is no git repository here."""
+
+
+class House:
+    """Everything is made when it is first asked for: looking at the status needs little."""
+
+    def __init__(
+        self,
+        start: Path,
+        environment: Environment,
+        flags: Mapping[str, object] | None = None,
+    ) -> None:
+        self.environment = environment
+        self.clock = SystemClock()
+        self.root = find_root(start)
+        self._flags = flags or {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the store, the workspaces and the logs are; removing it removes every trace."""
+        if self.root is not None:
+            return self.root / FOLDER
+        return self.environment.trust_file.parent / "rooms"
+
+    def make_folder(self) -> None:
+        """For this person only, and out of git: whoever makes something in it does so first."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+
+    @property
+    def repository(self) -> Path:
+        if self.root is None:
+            raise NoRepositoryError("this is no git repository", "go to one, or make one: git init")
+        return self.root
+
+    @property
+    def live(self) -> Path:
+        return self.folder / "live"
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """What counts: the target branch's allstop.toml, once it has one."""
+        from allstop.app.branch_settings import Branches
+        from allstop.settings import load, load_for_work
+
+        if self.root is None:
+            return load(self.environment, flags=self._flags)
+        return load_for_work(
+            self.environment,
+            repository=self.root,
+            branches=Branches(self.root, self.environment.variables),
+            flags=self._flags,
+        )
+
+    @cached_property
+    def checkout(self) -> Loaded:
+        """The same with the checkout's allstop.toml: what would count once it is committed."""
+        from allstop.settings import load
+
+        return load(self.environment, repository=self.repository, flags=self._flags)
+
+    def with_file(self, content: bytes | None) -> Loaded:
+        """As if the checkout's allstop.toml had this in it; None is what it has."""
+        from allstop.settings import load
+
+        return load(
+            self.environment, repository=self.repository, committed=content, flags=self._flags
+        )
+
+    def forget_settings(self) -> None:
+        """They are read again when they are next asked for."""
+        for name in ("loaded", "checkout", "secrets"):
+            self.__dict__.pop(name, None)
+
+    def renew_settings(self) -> str:
+        """Read them again; if they are wrong the last good ones stay, and it says why."""
+        from allstop.settings import SettingsError
+
+        before = self.__dict__.pop("loaded", None)
+        for name in ("checkout", "secrets"):
+            self.__dict__.pop(name, None)
+        try:
+            self.loaded  # noqa: B018 - reading it is what is wanted
+        except (SettingsError, AllstopError) as error:
+            if before is None:
+                raise
+            self.__dict__["loaded"] = before
+            return str(error)
+        return ""
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @property
+    def has_store(self) -> bool:
+        return (self.folder / "journal.db").exists()
+
+    @cached_property
+    def journal(self) -> SqliteJournal:
+        from allstop.adapters.journals.sqlite import SqliteJournal
+
+        with self._opening():
+            self.make_folder()
+            return SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
+
+    @property
+    def records(self) -> SqliteRecords:
+        """For who only looks: to write, a journal needs more, and that takes long to load."""
+        return self.journal if "journal" in self.__dict__ else self._records
+
+    @cached_property
+    def _records(self) -> SqliteRecords:
+        from allstop.adapters.journals.sqlite_reader import SqliteRecords
+
+        with self._opening():
+            return SqliteRecords(self.folder, self.clock)
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        from allstop.ports import StoreBrokenError
+
+        try:
+            yield
+        except OSError as error:
+            said = f"{error.filename or self.folder}: {error.strerror}"
+            hint = "a folder that you can write belongs there, on a disk with room"
+            raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """What must never be kept or shown: keys of the environment and of the settings."""
+        from allstop.app.secrets import known_secrets
+
+        return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
+
+    def as_recorded(self, event: Event) -> Event:
+        """As it is kept. What a run begins with is used as it is: only known secrets leave it."""
+        from allstop.core.events import Commanded
+
+        if isinstance(event, Commanded):
+            return self.secrets.veiled_in(event)
+        return self.secrets.hidden_in(event)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the person who runs this has accepted what this repository's file asks for."""
+        from allstop.settings import is_trusted
+
+        if self.root is None:
+            return False
+        return is_trusted(self.environment.trust_file, self.root, self.loaded.asked)
+
+    def close(self) -> None:
+        for name in ("journal", "_records"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest folder upwards that holds a git repository."""
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder
+    return None

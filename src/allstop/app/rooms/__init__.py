@@ -1,0 +1,1 @@
+"""Room threads: reading, driving and telling them something."""

@@ -1,0 +1,73 @@
+"""A thread of a room at work in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from allstop.app.rooms.threads import read, run_of, start, tell
+from allstop.app.runtime import Workshop, workshop
+from allstop.core.commands import Resume
+from allstop.core.errors import AllstopError
+from allstop.core.helm import Hold
+from allstop.core.room_specs import SessionSpec
+from allstop.ports import HeldError
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+class Parlour:
+    """A thread that is driven by this process."""
+
+    def __init__(self, shop: Workshop, thread: str) -> None:
+        self.house = shop.house
+        self.thread = thread
+        self.run = run_of(thread)
+        self.engine = shop.engine
+        self.launcher = shop.launcher
+        self.hire = shop.hire
+
+    async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:
+        """Everybody who may speak is there before anything is written."""
+        self.hire(spec.agents)
+        await start(self.house, self.thread, spec, instead=instead)
+        await self._drive()
+
+    async def go_on(self) -> None:
+        """With a session that was interrupted.
+
+        Raises:
+            AllstopError: there is none.
+        """
+        found = await read(self.house, self.thread)
+        session = found.room.session
+        if session is None:
+            hint = "allstop room GOAL begins one"
+            raise AllstopError(f"no session of the thread {self.thread!r} is open", hint)
+        if found.helm.hold is Hold.STOPPED:
+            raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+        self.hire(session.spec.agents)
+        if found.view.run.hold is not Hold.NONE or session.paused:
+            await tell(self.house, self.thread, Resume())
+        await self._drive()
+
+    async def _drive(self) -> None:
+        if self.engine.state(self.run) is None:
+            await self.engine.take(self.run)
+
+
+@asynccontextmanager
+async def parlour(house: House, thread: str) -> AsyncIterator[Parlour]:
+    """An engine for one thread, for as long as the block lasts.
+
+    Raises:
+        HeldError: another process drives it.
+    """
+    run = run_of(thread)
+    holders = house.journal.holders()
+    if run in holders:
+        raise HeldError(run, holders[run])
+    async with workshop(house) as shop:
+        yield Parlour(shop, thread)

@@ -1,0 +1,1 @@
+"""Runs of any kind: status, commands, history, limits."""

@@ -1,0 +1,170 @@
+"""Telling a run something, whoever drives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from allstop.adapters.journals.stop_file import Sentinel
+from allstop.app.runs.status import helm_of, record_of
+from allstop.core import run as runs
+from allstop.core.asks import Ask, answered
+from allstop.core.commands import Answer, Command, Permit
+from allstop.core.errors import AllstopError
+from allstop.core.events import Commanded
+from allstop.core.helm import Hold
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.run import RunState
+from allstop.engine.send import say
+from allstop.ports import Entry
+from allstop.rooms.session import RoomState
+from allstop.views.runs import goes_on
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+class Spoken(NamedTuple):
+    driven: bool
+    unheard: str = ""  # what becomes of it where nobody drives the run
+    stopped: bool = False  # by an Allstop: no other brake counts until it is lifted
+
+
+async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
+    """What a run's agent asks and nobody has answered: the one of that name, or the oldest.
+
+    `name` is a run, a task, or both in one as in the inbox: RUN:ASK.
+
+    Raises:
+        AllstopError: there is no such question.
+    """
+    run, named = await named_in(house, name)
+    ask = ask or named or None
+    recorded = await record_of(house, run)
+    asks = runs.fold(recorded.pilot, recorded.events).asks
+    if not asks:
+        raise AllstopError(f"{run} asks nothing", "`allstop status` shows who waits for what")
+    if ask is None:
+        return next(iter(asks.values()))
+    if ask not in asks:
+        raise AllstopError(f"{run} has no question {ask!r}", f"it has: {', '.join(asks)}")
+    return asks[ask]
+
+
+async def named_in(house: House, name: str) -> tuple[str, str]:
+    """A run and what it asks, from RUN or RUN:ASK; names of rooms have a colon of their own."""
+    run, _, ask = name.rpartition(":")
+    if not run or (house.has_store and await house.journal.read(RunId(name))):
+        return name, ""
+    return run, ask
+
+
+async def refuse_if_stopped(house: House) -> None:
+    """Raises AllstopError while an Allstop for everything is in force."""
+    if await is_stopped(house):
+        raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+
+
+async def is_stopped(house: House) -> bool:
+    stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
+    return stopped or Sentinel(house.folder / "STOP").is_up()
+
+
+def leave_for(ask: Ask, *, session: bool = False) -> Permit:
+    """The command that allows it; with `session`, also the very same again.
+
+    Raises:
+        AllstopError: it can't be allowed so.
+    """
+    if ask.questions:
+        raise AllstopError("this is a question, not a wish", 'answer it: allstop answer RUN "…"')
+    why = _only_once(ask) if session else ""
+    if why:
+        raise AllstopError(f"this can be allowed once only: {why}", "allow it without --session")
+    return Permit(ask=ask.id, allow=True, session=session)
+
+
+def _only_once(ask: Ask) -> str:
+    from allstop.policy.policy import uncoverable
+
+    if ask.kind != "command":
+        return "" if ask.kind == "edit" else "nobody can say what it would be next time"
+    return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
+
+
+async def reply_to(house: House, name: str, texts: tuple[str, ...]) -> Command:
+    """The command that answers what is asked there.
+
+    A tool's questions are answered while the agent waits; what it asked at the end of a turn
+    becomes its next prompt.
+
+    Raises:
+        AllstopError: these are no answers to that.
+    """
+    run, ask = await named_in(house, name)
+    recorded = await record_of(house, run)
+    asks = runs.fold(recorded.pilot, recorded.events).asks
+    put = asks.get(ask) if ask else next(iter(asks.values()), None)
+    if put is None and not ask:
+        return Answer(text="\n".join(texts))
+    put = put or await asked_of(house, run, ask)
+    if not put.questions:
+        hint = f"`allstop allow {name}` or `allstop deny {name}`"
+        raise AllstopError(f"{run} wants to know whether it may do something", hint)
+    answers = answered(put, texts)
+    if isinstance(answers, str):
+        raise AllstopError(answers, "one TEXT for each, in their order")
+    return Permit(ask=put.id, allow=True, answers=answers)
+
+
+def typed_reply(ask: Ask, words: str) -> Permit | None:
+    """What a person at the terminal means by a line; None where it is no answer."""
+    if not ask.questions:
+        if words.lower() in ("y", "yes", "n", "no"):
+            return Permit(ask=ask.id, allow=words.lower().startswith("y"))
+        return None
+    texts = tuple(words.split(";")) if len(ask.questions) > 1 else (words,)
+    answers = answered(ask, texts)
+    return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
+
+
+async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:
+    """To one run and what is below it, or to all.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    if run is None:
+        commanded = Commanded(at=house.clock.now(), command=command, by=by)
+        await house.journal.append(Entry(HELM, commanded))
+        stopped = (await helm_of(house)).hold is Hold.STOPPED
+        return Spoken(driven=bool(house.journal.holders()), stopped=stopped)
+    name, state = await _open(house, run)
+    await say(house.journal, house.clock, name, command, by)
+    driven = root_of(name) in house.journal.holders()
+    unheard = "" if driven else _unheard(run, name, state)
+    return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
+
+
+def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:
+    if not isinstance(state.pilot, RoomState):
+        return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
+    if state.pilot.session is None:
+        return "No session is open there: a new one begins without it, a single answer knows it."
+    return f"Nobody drives {called} now: it counts once `{goes_on(run, state.opened)}` does."
+
+
+async def open_run(house: House, name: str) -> RunId:
+    """The run of that name, or a task's latest.
+
+    Raises:
+        AllstopError: there is no such run, or it is over.
+    """
+    return (await _open(house, name))[0]
+
+
+async def _open(house: House, name: str) -> tuple[RunId, RunState[Any]]:
+    recorded = await record_of(house, name)
+    state = runs.fold(recorded.pilot, recorded.events)
+    if state.closed is not None:
+        raise AllstopError(f"{name} is over: {state.closed.outcome}", f"see `allstop log {name}`")
+    return recorded.run, state

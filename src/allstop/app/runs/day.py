@@ -1,0 +1,114 @@
+"""What all runs of a house have used today, what they may use, and giving them more."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.runs import budget_limits
+from allstop.app.runs.status import helm_of
+from allstop.core.commands import Raise
+from allstop.core.daily_budget import is_limited, near
+from allstop.core.errors import AllstopError
+from allstop.core.events import Commanded
+from allstop.core.ids import HELM
+from allstop.core.text import counted
+from allstop.engine.daily_budget import Days
+from allstop.ports import Entry
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+class Today(Struct, frozen=True, kw_only=True):
+    """A turn counts for the day on which it began; minutes count from the first turn on."""
+
+    begins_at: datetime
+    ends_at: datetime
+    turns: int
+    tokens: int
+    cost_usd: float
+    minutes: float
+    reserved_tokens: int  # by turns that are under way
+    reserved_usd: float
+    max_turns: int | None
+    max_tokens: int | None
+    max_usd: float | None
+    max_minutes: float | None
+    near: str  # the limit that is nearly reached or reached, in words
+    at_limit: str  # pause or stop
+    holds: str  # how exactly budgets of tokens and cost hold, in words
+
+
+class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits for the rest of the day; what is not given stays as it is."""
+
+    turns: Annotated[int, Meta(ge=1)] | None = None
+    tokens: Annotated[int, Meta(ge=1)] | None = None
+    cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    minutes: Annotated[float, Meta(gt=0, le=1440)] | None = None
+
+
+async def today(house: House, days: Days | None = None) -> Today:
+    """`days` saves who has one from reading the day again."""
+    days = days or Days(house.journal, budget_limits.of_day(house))
+    now = house.clock.now()
+    helm = await helm_of(house)
+    day = await days.catch_up(now)
+    used, most = days.used(), days.limits_at(now, helm)
+    return Today(
+        begins_at=day.begins_at,
+        ends_at=day.ends_at,
+        turns=used.spent.turns,
+        tokens=used.spent.tokens,
+        cost_usd=used.spent.cost_microusd / 1e6,
+        minutes=round(used.seconds(now) / 60, 1),
+        reserved_tokens=used.reserved.tokens,
+        reserved_usd=used.reserved.cost_microusd / 1e6,
+        max_turns=most.turns,
+        max_tokens=most.tokens,
+        max_usd=None if most.cost_microusd is None else most.cost_microusd / 1e6,
+        max_minutes=None if most.time_s is None else most.time_s / 60,
+        near=near(most, used, now),
+        at_limit=most.at_limit.value,
+        holds=budgets_hold(house) if is_limited(most) else "",
+    )
+
+
+async def allow_more(house: House, more: More, by: str, days: Days | None = None) -> Today:
+    """What waits for it goes on at once, whichever process drives it.
+
+    Raises:
+        AllstopError: no limit is named.
+    """
+    if more == More():
+        raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
+    days = days or Days(house.journal, budget_limits.of_day(house))
+    most = budget_limits.changed(days.limits_at(house.clock.now(), await helm_of(house)), more)
+    said = Commanded(at=house.clock.now(), command=Raise(limits=most), by=by)
+    await house.journal.append(Entry(HELM, said))
+    return await today(house, days)
+
+
+def day_lines(day: Today) -> list[str]:
+    """For a terminal."""
+    used = f"{counted(day.turns, 'turn')} · {day.tokens:,} tokens · ${day.cost_usd:.2f}"
+    lines = [f"Today: {used} · {day.minutes:,.0f} minutes since the first turn"]
+    rows = (
+        ("turns", f"{day.turns:,}", day.max_turns and f"{day.max_turns:,}"),
+        ("tokens", f"{day.tokens:,}", day.max_tokens and f"{day.max_tokens:,}"),
+        ("cost", f"${day.cost_usd:.2f}", day.max_usd and f"${day.max_usd:.2f}"),
+        ("minutes", f"{day.minutes:,.0f}", day.max_minutes and f"{day.max_minutes:,.0f}"),
+    )
+    lines += [f"  {name:<8} {used} of {most}" for name, used, most in rows if most]
+    if day.reserved_tokens:
+        reserved = f"{day.reserved_tokens:,} tokens, ${day.reserved_usd:.2f}"
+        lines.append(f"  reserved by turns under way: {reserved}")
+    if day.holds:
+        lines.append(f"Budgets of tokens and cost {day.holds}. At a limit: {day.at_limit}.")
+    else:
+        lines.append("There is no limit for a day: set one in [budget.day].")
+    return lines

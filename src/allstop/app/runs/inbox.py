@@ -1,0 +1,42 @@
+"""What waits for a person here and now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allstop.app.runs.status import helm_of, record_of
+from allstop.board.board_pilot import BoardState
+from allstop.core import run
+from allstop.core.ids import BOARD, root_of
+from allstop.core.run import RunState
+from allstop.views.inbox import Sight, Waiting
+from allstop.views.inbox import inbox as sorted_out
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+async def inbox(house: House) -> list[Waiting]:
+    """Everything that waits, the oldest first."""
+    if not house.has_store:
+        return []
+    held = house.records.holders()
+    sights = []
+    for head in await house.records.heads():
+        if not head.closed:
+            recorded = await record_of(house, head.run)
+            state = run.fold(recorded.pilot, recorded.events)
+            sights.append(
+                Sight(
+                    run=head.run,
+                    pilot=recorded.pilot,
+                    state=state,
+                    last_at=recorded.events[-1].at,
+                    driven=root_of(head.run) in held,
+                    idle=head.run == BOARD and not state.pilot.is_braked,
+                )
+            )
+    helm = await helm_of(house)
+    board: RunState[BoardState] | None = next((s.state for s in sights if s.run == BOARD), None)
+    tasks = board.pilot.board.tasks() if board else ()
+    return sorted_out(sights, tasks, house.clock.now(), helm)

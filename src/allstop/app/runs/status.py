@@ -1,0 +1,266 @@
+"""Looking at what is there, without driving anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+
+from allstop.adapters.journals.stop_file import Sentinel
+from allstop.board import graph, remedies
+from allstop.board.board_pilot import BoardState
+from allstop.board.dependencies import barred
+from allstop.board.graph import Board
+from allstop.core import helm as helms
+from allstop.core import run as runs
+from allstop.core.asks import in_full, reply
+from allstop.core.commands import Allstop
+from allstop.core.errors import AllstopError, NotFoundError
+from allstop.core.events import Commanded, Event, Opened
+from allstop.core.helm import Helm, Hold
+from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
+from allstop.core.run import Pilot, RunState
+from allstop.core.tasks import Task
+from allstop.kinds import PILOTS
+from allstop.ports import Head, Holder
+from allstop.views.board_phase import below, counts, phase, stopped
+from allstop.views.inbox import needs_person, what_helps
+from allstop.views.runs import RunView, view
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+RECENT = 10
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """What `allstop status` shows."""
+
+    hold: str
+    stopped_since: str | None
+    stopped_by: str
+    runs: list[RunView]
+    needs_you: int
+    board: BoardStatus | None = None
+    disk_full: bool = False  # what is said here may be old: nothing more can be recorded
+
+
+class BoardStatus(Struct, frozen=True, kw_only=True):
+    """Where the board stands, in short."""
+
+    phase: str
+    mode: str
+    counts: dict[str, int]
+    needs_you: list[Attention]
+    start: str  # the command after which something pending starts; "" where there is none
+    waits: str  # why nothing starts until a person says so by that command; "" where it does
+
+
+class Attention(Struct, frozen=True, kw_only=True):
+    """A task that a person must look at."""
+
+    id: str
+    title: str
+    status: str
+    note: str
+    do: str  # the command that helps
+    hint: str = ""  # the same in words, and what else can be done
+
+
+class Seen(NamedTuple):
+    run: RunId
+    pilot: Pilot[Any]
+    state: RunState[Any]
+
+
+class Recorded(NamedTuple):
+    run: RunId
+    pilot: Pilot[Any]
+    opened: Opened
+    events: list[Event]
+
+
+async def helm_of(house: House) -> Helm:
+    return helms.fold([record.event for record in await house.records.read(HELM)])
+
+
+def _with_stop_file(house: House, helm: Helm) -> Helm:
+    """It counts before anybody has written, and so before it is on the helm."""
+    sentinel = Sentinel(house.folder / "STOP")
+    if helm.hold is Hold.STOPPED or not sentinel.is_up():
+        return helm
+    at = sentinel.since() or house.clock.now()
+    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=sentinel.why()))
+
+
+async def status(house: House) -> Status:
+    """Every open run and the latest ended ones."""
+    helm = _with_stop_file(house, await helm_of(house) if house.has_store else Helm())
+    if not house.has_store:
+        return _nothing_but(helm)
+    held = house.records.holders()
+    heads = await house.records.heads()
+    ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
+    shown = [head for head in heads if not head.closed or head in ended]
+    seen = [await _seen(house, head) for head in shown if head.run != BOARD]
+    views = [_view(house, each, helm, held) for each in seen]
+    mine = [each for each in seen if root_of(each.run) == BOARD]
+    board = await _board(house, helm, mine, driven=BOARD in held)
+    needed = len(board.needs_you) if board else 0
+    return Status(
+        hold=helm.hold.value,
+        stopped_since=helm.since.isoformat() if helm.since else None,
+        stopped_by=helm.by,
+        runs=views,
+        needs_you=needed + sum(each.needs_you for each in views if each.parent is None),
+        board=board,
+        disk_full=house.records.is_full(),
+    )
+
+
+def _nothing_but(helm: Helm) -> Status:
+    since = helm.since.isoformat() if helm.since else None
+    return Status(
+        hold=helm.hold.value, stopped_since=since, stopped_by=helm.by, runs=[], needs_you=0
+    )
+
+
+async def _board(house: House, helm: Helm, mine: list[Seen], *, driven: bool) -> BoardStatus | None:
+    events = [record.event for record in await house.records.read(BOARD)]
+    if not events:
+        return None
+    run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
+    state = run.pilot
+    at_work = mine if driven else []
+    asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
+    asking = [(task, asked[task.id]) for task in state.board.tasks() if task.id in asked]
+    stalled = [task for task in state.board.tasks() if needs_person(task)]
+    under = below(state, [each.state for each in mine])
+    return BoardStatus(
+        phase=phase(run, helm, under, driven=driven).value,
+        mode=state.spec.mode.value,
+        counts=counts(state.board, stopped(state, helm, under)),
+        needs_you=[
+            *(
+                _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
+                for task, ask in asking
+            ),
+            *(
+                _attention(task, task.note, what_helps(task), remedies.hint(task))
+                for task in stalled
+            ),
+        ],
+        start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
+        waits=state.brake,
+    )
+
+
+def _lifts_brake(*, driven: bool) -> str:
+    return "allstop resume board" if driven else "allstop run"
+
+
+def _start(board: Board) -> str:
+    if graph.best(board) is not None:
+        return "allstop run"
+    tasks = board.tasks()
+    held = (task.id for task in tasks if task.held and not graph.waits_for(board, task))
+    again = next(held, None) or next(iter(barred(tasks)), None)
+    return f"allstop retry {again}" if again else ""
+
+
+def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
+    status = task.status.value
+    return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
+
+
+async def _seen(house: House, head: Head) -> Seen:
+    recorded = await record_of(house, head.run)
+    return Seen(head.run, recorded.pilot, runs.fold(recorded.pilot, recorded.events))
+
+
+def _view(house: House, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
+    return view(
+        seen.run,
+        seen.pilot,
+        seen.state,
+        helm=helm,
+        now=house.clock.now(),
+        driven=root_of(seen.run) in held,
+    )
+
+
+async def record_of(house: House, run: str) -> Recorded:
+    """The whole record of a run.
+
+    Raises:
+        AllstopError: there is none of that name.
+    """
+    records = await house.records.read(RunId(run)) if house.has_store else []
+    if not records and house.has_store:
+        task = await _task(house, run)
+        records = await house.records.read(_run_of(task) if task else child_of(BOARD, run))
+    if not records or run == HELM:
+        heads = await house.records.heads() if house.has_store else []
+        raise no_such_run(run, [head.run for head in heads])
+    opened = records[0].event
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    if opened.kind not in PILOTS:
+        raise AllstopError(
+            f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
+        )
+    events = [record.event for record in records]
+    return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+
+
+async def runs_below(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
+    """The open runs of a board."""
+    found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
+    return {each.run: runs.fold(each.pilot, each.events) for each in found}
+
+
+async def story_of(house: House, name: str) -> list[Recorded]:
+    """All that was tried for a task and all its merges, in that order; of others, their run.
+
+    Raises:
+        AllstopError: there is none of that name.
+    """
+    found = await record_of(house, name)
+    if name == found.run or label_of(found.run) != name:
+        return [found]
+    heads = await house.records.heads()
+    each = [head.run for head in heads if root_of(head.run) == BOARD and label_of(head.run) == name]
+    return [await record_of(house, run) for run in each]
+
+
+async def _task(house: House, task_id: str) -> Task | None:
+    events = [record.event for record in await house.records.read(BOARD)]
+    if not events:
+        return None
+    state: BoardState = runs.fold(PILOTS["board"], events).pilot
+    return state.board.get(task_id)
+
+
+def _run_of(task: Task) -> RunId:
+    """The open run of a task, or its latest one."""
+    if task.open:
+        return child_of(BOARD, task.open)
+    if not task.attempts:
+        hint = f"`allstop run {task.id}` starts it"
+        raise AllstopError(f"{task.id} has not been started yet", hint)
+    return task.attempts[-1].run
+
+
+def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
+    hint = 'no run has been started here yet: allstop run "PROMPT"'
+    if known:
+        names = list(dict.fromkeys(map(label_of, known)))  # a task has many runs
+        hint = "runs here: " + ", ".join(names[-RECENT:])
+    return NotFoundError(f"there is no run {run!r}", hint)
+
+
+def others_at_work(house: House) -> dict[int, Holder]:
+    """The other processes that drive runs of this store, by their ids."""
+    holders = (holder for holder in house.records.holders().values() if holder is not None)
+    return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

@@ -1,0 +1,1 @@
+"""Preparing a repository: init, doctor, demo, single settings."""

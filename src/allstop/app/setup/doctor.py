@@ -1,0 +1,396 @@
+"""Whether everything needed is there, found out by trying."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import posixpath
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.adapters import tracing
+from allstop.adapters.checks import BoxedChecks
+from allstop.adapters.git.repository.repository import modes_on
+from allstop.adapters.processes.memory.cgroups import our_groups
+from allstop.adapters.processes.memory.memory_limits import LOOK_EVERY_S
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.adapters.sockets import bound
+from allstop.app import runtime
+from allstop.app.agents import registry
+from allstop.app.agents.box import own_box
+from allstop.app.agents.token_caps import token_budgets
+from allstop.app.board.cleanup import forget
+from allstop.app.control_room import control_room
+from allstop.app.runs.commands import is_stopped, refuse_if_stopped
+from allstop.app.target_gate import checks
+from allstop.core.errors import AllstopError
+from allstop.core.gate import Check
+from allstop.core.ids import RunId
+from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
+from allstop.core.prompt import prompt
+from allstop.core.text import ending
+from allstop.engine.deadlines import Timekeeper
+from allstop.engine.disk_watch import Space
+from allstop.engine.null_watch import Unwatched
+from allstop.ports import Box, Isolation, Turn, Workspaces
+from allstop.settings import SettingsError, roster
+from allstop.settings.model import Agent, Driver
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+T = TypeVar("T")
+
+LOW_DISK_BYTES = 2 * 1024**3
+TRY_S = 120.0
+SUBMODULE = "160000"
+RUNNABLE = ("100755", "120000")  # a link may lead to a program
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    hint: str = ""
+    needed: bool = True
+
+
+class AgentFinding(Struct, frozen=True, kw_only=True):
+    name: str
+    driver: str
+    ready: bool
+    finding: str
+    hint: str = ""
+    first: bool = False
+    token_budgets: str = ""
+
+
+class Tried(Struct, frozen=True, kw_only=True):
+    result: TurnDone | Failed
+    seconds: float
+
+
+def look_at_agents(house: House) -> list[AgentFinding]:
+    first = roster(house.settings)[:1]
+    return [
+        _look_at_agent(house, name, agent, first=name in first)
+        for name, agent in house.settings.agents.items()
+    ]
+
+
+def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> AgentFinding:
+    found, hint = _found(house, name, agent)
+    return AgentFinding(
+        name=name,
+        driver=agent.driver.value,
+        ready=not hint,
+        finding=found,
+        hint=hint,
+        first=first,
+        token_budgets=token_budgets(agent),
+    )
+
+
+def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
+    try:
+        found = registry.where(house, name, agent)
+        is_ours = agent.driver is Driver.COMMAND and "/" in found and not found.startswith("/")
+        return found, _lacks(house, found) if is_ours else ""
+    except AllstopError as error:
+        return error.message, error.hint or "see docs"
+
+
+def _lacks(house: House, path: str) -> str:
+    """Why a program of the repository would not be in a clone; "" where it is, or nobody knows."""
+    name, wishes = posixpath.normpath(path), house.settings.workspace
+    folders = [str(each) for each in PurePosixPath(name).parents][:-1]
+    if wishes.setup or name.startswith("..") or {name, *folders} & set(wishes.link):
+        return ""
+    if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
+        return ""
+    branch = runtime.target(house)
+    modes = modes_on(house.repository, branch, [name, *folders])
+    if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
+        return ""
+    if name in modes:
+        return f"on {branch} it is not executable: chmod +x it, and commit that"
+    return f"it is not on {branch}, and work begins from there: commit it"
+
+
+async def try_agent(house: House, name: str, text: str) -> Tried:
+    """One turn in an empty box.
+
+    Raises:
+        AllstopError: there is no such agent, its program can't be there, or an Allstop is in force.
+    """
+    chosen = registry.known(house, name)
+    _refuse_if_of_repository(name, registry.settings_of(house, chosen))
+    await refuse_if_stopped(house)
+    house.make_folder()
+    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+    agent = registry.make(house, launcher, chosen)
+    began = anyio.current_time()
+    result: TurnDone | Failed = Failed(
+        kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
+    )
+    with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
+        with anyio.move_on_after(TRY_S):
+            place = _place(house, Path(folder))
+            turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
+            result = await agent.take_turn(turn, Unwatched())
+        await agent.close()
+    result = house.secrets.scrubbed_in(result)
+    return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
+
+
+def _refuse_if_of_repository(name: str, agent: Agent) -> None:
+    program = agent.command[0] if agent.driver is Driver.COMMAND and agent.command else ""
+    if "/" in program and not Path(program).is_absolute():
+        raise AllstopError(
+            f"{program} is a file of the repository, and a trial has an empty box",
+            f'a task has the repository: allstop run "Reply with the one word: ready" --agent {name}',
+        )
+
+
+def _place(house: House, folder: Path) -> Box:
+    (folder / "work").mkdir(mode=0o700)
+    return replace(own_box(house, folder / "home"), workspace=str(folder / "work"))
+
+
+async def examine(house: House, isolation: Isolation | None = None) -> list[Finding]:
+    """Everything but the checks, which may take long. The sandbox is tried, unless it was before."""
+    git = await anyio.to_thread.run_sync(_git)
+    if not git.ok:  # without it the rest can't even be looked at
+        return [_python(), git]
+    disk = _disk(house)
+    if disk.needed and not disk.ok:
+        return [_python(), git, disk]
+    house.make_folder()
+    isolation = isolation or (await make_launcher("auto", house.live)).isolation
+    return [
+        _python(),
+        git,
+        _repository(house),
+        *_uncounted(house),
+        *await _store(house),
+        _sandbox(house, isolation),
+        _memory(house),
+        disk,
+        _port(house),
+        *_traces(house),
+        *_agents(house),
+        *(
+            Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
+            for each in house.loaded.untrusted
+        ),
+    ]
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding(name="python", ok=True, found=version)
+
+
+def _git() -> Finding:
+    path = shutil.which("git")
+    if path is None:
+        return Finding(name="git", ok=False, found="not found", hint="install git")
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return Finding(name="git", ok=True, found=done.stdout.strip().removeprefix("git version "))
+
+
+def _repository(house: House) -> Finding:
+    if house.root is None:
+        return Finding(
+            name="repository", ok=False, found="none here", hint="git init", needed=False
+        )
+    if not (house.root / "allstop.toml").exists():
+        return Finding(
+            name="settings", ok=False, found="no allstop.toml", hint="allstop init", needed=False
+        )
+    try:
+        branch = runtime.target(house)
+    except AllstopError as error:
+        return Finding(name="repository", ok=False, found=error.message, hint=error.hint)
+    return Finding(name="repository", ok=True, found=f"work starts from {branch}")
+
+
+def _uncounted(house: House) -> list[Finding]:
+    """Only where there is something: else the file in sight is the one that is looked at."""
+    if not (found := house.loaded.uncounted):
+        return []
+    try:
+        house.checkout  # noqa: B018 - reading it is what is wanted
+    except SettingsError:
+        hint = "mend it, then commit it"
+    else:
+        hint = "commit them"
+    return [Finding(name="changes", ok=False, found=found, hint=hint, needed=False)]
+
+
+async def _store(house: House) -> list[Finding]:
+    """Only where it can't be used, or holds: that there is none yet is nothing to tell."""
+    try:
+        stopped = await is_stopped(house)
+    except AllstopError as error:
+        return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
+    if not stopped:
+        return []
+    found, hint = "in force: nothing starts, checks neither", "`allstop resume` lifts it"
+    return [Finding(name="allstop", ok=False, found=found, hint=hint, needed=False)]
+
+
+def _sandbox(house: House, isolation: Isolation) -> Finding:
+    if isolation.boxed:
+        return Finding(name="sandbox", ok=True, found=f"tried: {isolation.how}")
+    off = house.settings.sandbox.mode.value == "off"
+    return Finding(
+        name="sandbox", ok=False, found=isolation.how, hint=isolation.hint, needed=not off
+    )
+
+
+def _memory(house: House) -> Finding:
+    most_mb = house.settings.limits.memory_mb
+    if most_mb is None:
+        return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
+    how = "held by the kernel" if our_groups() else f"looked at every {LOOK_EVERY_S:g} s"
+    found = f"{most_mb:,} MB for a task's programs together, {how}"
+    can_be = sys.platform == "linux"
+    hint = "" if can_be else "only each program by itself is limited on this system"
+    return Finding(name="memory", ok=can_be, found=found, hint=hint, needed=False)
+
+
+def _disk(house: House) -> Finding:
+    folder = house.folder if house.folder.exists() else (house.root or Path.cwd())
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 1024**3:.1f} GiB free"
+    writable = os.access(folder, os.W_OK)
+    hint = "" if free >= LOW_DISK_BYTES else "workspaces may need more"
+    hint = hint if writable else "it has to be on a disk that can be written, and yours"
+    return Finding(
+        name="disk",
+        ok=writable and not hint,
+        found=found if writable else f"{folder} can't be written",
+        hint=hint,
+        needed=not writable,
+    )
+
+
+def _port(house: House) -> Finding:
+    """Only the control room needs it."""
+    room, wishes = control_room(house.folder), house.settings.server
+    if room is not None:
+        found = f"the control room of this repository is open at {room.url}"
+        return Finding(name="port", ok=True, found=found, needed=False)
+    where = f"{wishes.host} port {wishes.port}"
+    try:
+        bound(wishes.host, wishes.port).close()
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        found = f"another program listens on {where}" if taken else f"{where}: {error.strerror}"
+        hint = "the control room needs another: set [server] port, or `allstop up --port 0`"
+        return Finding(name="port", ok=False, found=found, hint=hint, needed=False)
+    found = f"{where} is free" if wishes.port else "any that is free"
+    return Finding(name="port", ok=True, found=f"{found} for the control room", needed=False)
+
+
+def _traces(house: House) -> list[Finding]:
+    """Only where somebody wants them."""
+    wishes = house.settings.traces
+    if not wishes.on:
+        return []
+    if not tracing.is_installed():
+        hint = tracing.MISSING.partition(": ")[2]
+        return [Finding(name="traces", ok=False, found="no OpenTelemetry", hint=hint, needed=False)]
+    found = "to where OTEL_… says" if wishes.endpoint is None else "to [traces] endpoint"
+    return [Finding(name="traces", ok=True, found=found, needed=False)]
+
+
+def _agents(house: House) -> list[Finding]:
+    found = look_at_agents(house)
+    if not found:
+        hint = registry.how_to_name_one(house)
+        return [Finding(name="agents", ok=False, found="none", hint=hint, needed=False)]
+    return [
+        Finding(
+            name=f"agent {agent.name}",
+            ok=agent.ready,
+            found=agent.finding,
+            hint=agent.hint,
+            needed=agent.first,
+        )
+        for agent in found
+    ]
+
+
+async def try_checks(house: House) -> list[CheckResult]:
+    """Each verification command on the target branch as it is, in the box.
+
+    Raises:
+        AllstopError: an Allstop is in force.
+    """
+    await refuse_if_stopped(house)
+    house.make_folder()
+    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
+    places = await runtime.workspaces(house, launcher)
+    name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
+    target = runtime.target(house)
+    try:
+        opened = await _within_room(places, name, places.open(name, target, "doctor"))
+        if isinstance(opened, str | Failed):
+            raise AllstopError(opened if isinstance(opened, str) else opened.message)
+        boxed = BoxedChecks(launcher, trusted=house.is_trusted)
+        results = [await _try_check(boxed, check, places, name) for check in checks(house.settings)]
+        return [house.secrets.scrubbed_in(result) for result in results]
+    finally:
+        places.discard(name)
+        with anyio.CancelScope(shield=True):
+            await forget(house, places, launcher, name)
+
+
+async def _try_check(
+    boxed: BoxedChecks, check: Check, places: Workspaces, name: str
+) -> CheckResult:
+    running = boxed.run(check, places.place(name), "doctor", lambda live: None)
+    not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
+    with anyio.move_on_after(check.timeout_s):
+        result = await _within_room(places, name, running)
+        return replace(not_done, output=result) if isinstance(result, str) else result
+    return replace(not_done, timed_out=True)
+
+
+async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
+    """What comes of it; why it was ended, where it took more room than it may."""
+    done: list[T] = []
+    space = Space(places)
+    async with anyio.create_task_group() as group:
+        group.start_soon(space.keep)
+        with (
+            Timekeeper().patience(math.inf) as patience,
+            patience.scope,
+            space.watched(RunId("doctor"), name, patience, places.outgrown),
+        ):
+            done.append(await doing)
+        group.cancel_scope.cancel()
+    return done[0] if done else patience.why
+
+
+def what_is_missing(result: CheckResult) -> str:
+    """The line of a failed check that most likely says what the box lacks."""
+    lines = [line.strip() for line in result.output.splitlines() if line.strip()]
+    marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
+    telling = [line for line in lines if any(mark in line for mark in marks)]
+    return ending((telling or lines or ["no output"])[-1], 200)

@@ -1,0 +1,1 @@
+"""Stopping everything, one run, or a run in this process."""

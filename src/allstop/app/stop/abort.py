@@ -1,0 +1,65 @@
+"""Ending a run for good, whoever drives it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from allstop.app.runs.commands import speak
+from allstop.app.runs.status import record_of
+from allstop.core.commands import Abort
+from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD, RunId
+from allstop.core.moves import Outcome
+from allstop.ports import HeldError
+from allstop.views import runs
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+    from allstop.engine.local import LocalEngine
+
+
+class Aborted(NamedTuple):
+    run: RunId
+    kind: str
+    driven: bool
+    over: bool  # already; else whoever drives it sees to that
+    goes_on: str  # the command that drives it
+
+
+async def abort(
+    house: House, name: str, by: str = "user", *, engine: LocalEngine | None = None
+) -> Aborted:
+    """A thread that nobody drives is ended here, by the engine that is at hand.
+
+    Raises:
+        AllstopError: there is no such run, it is over, or it is one that never is.
+    """
+    recorded = await record_of(house, name)
+    if recorded.run == BOARD:
+        hint = "abort its tasks by name; `allstop stop board` ends what they do"
+        raise AllstopError("the board is never over", hint)
+    spoken = await speak(house, name, Abort(), by)
+    is_left = not spoken.driven and recorded.opened.parent is None
+    over = is_left and await _carried_out(house, recorded.run, engine)
+    goes_on = runs.goes_on(recorded.run, recorded.opened)
+    return Aborted(recorded.run, recorded.opened.kind, spoken.driven, over, goes_on)
+
+
+async def _carried_out(house: House, run: RunId, engine: LocalEngine | None) -> bool:
+    """False where an Allstop holds it, another process has just taken it, or there is no sandbox."""
+    if engine is not None:
+        return await _taken(engine, run)
+    from allstop.app.runtime import workshop
+
+    with suppress(AllstopError):
+        async with workshop(house) as shop:
+            return await _taken(shop.engine, run)
+    return False
+
+
+async def _taken(engine: LocalEngine, run: RunId) -> bool:
+    with suppress(HeldError):
+        await engine.take(run)
+        return isinstance(await engine.rested(run), Outcome)
+    return False

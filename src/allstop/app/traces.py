@@ -1,0 +1,98 @@
+"""Traces of the runs that this process drives, for whoever has switched them on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from allstop.adapters.tracing import MISSING, is_installed
+from allstop.app.runs.follow import Reader
+from allstop.core.events import Closed, Opened
+from allstop.core.ids import BOARD, HELM, AgentName, RunId, root_of
+from allstop.engine.local import LocalEngine
+from allstop.kinds import PILOTS
+from allstop.ports import Record
+from allstop.views import trace_spans
+from allstop.views.trace_spans import Span, Telling, Traced, Who
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+@asynccontextmanager
+async def tracing(
+    house: House, engine: LocalEngine, note: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """From now on, until the block is left; nothing is loaded where nobody wants it."""
+    wishes = house.settings.traces
+    if not wishes.on:
+        yield
+        return
+    if not is_installed():
+        note(MISSING)
+        yield
+        return
+    from allstop.adapters.tracing.otlp import sending
+
+    with sending(wishes.endpoint, house.folder / "logs" / "traces.log") as send:
+        watch = _Watch(house, engine, send, note)
+        await watch.begin()
+        async with watch.reader.listening(watch.ear):
+            yield
+
+
+class _Watch:
+    """Folds the records of the runs that are driven here, and sends what has come to its end.
+
+    The board is left out: it is never over, and what it starts are runs themselves.
+    """
+
+    def __init__(
+        self,
+        house: House,
+        engine: LocalEngine,
+        send: Callable[[Span], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self.reader = Reader(house.journal, self._look, lambda why: note(f"traces: {why}"))
+        self._house = house
+        self._engine = engine
+        self._send = send
+        self._before: dict[RunId, int] = {}  # what was there already has been sent by others
+        self._known: dict[RunId, Traced] = {}
+        self._roots: set[RunId] = set()
+
+    async def begin(self) -> None:
+        self._before = {head.run: head.seq for head in await self._house.journal.heads()}
+
+    def ear(self, run: RunId, seq: int) -> None:
+        if self._engine.state(run) is not None:
+            self._roots.add(root_of(run))
+        if run not in (BOARD, HELM) and root_of(run) in self._roots:
+            self.reader.want(run)
+
+    def _look(self, record: Record) -> None:
+        run, seq, event = record
+        if isinstance(event, Opened):
+            above = self._known.get(event.parent) if event.parent else None
+            self._known[run] = trace_spans.begin(run, PILOTS[event.kind], event, above)
+            return
+        known = self._known.get(run)
+        if known is None:
+            return
+        pilot = PILOTS[known.state.opened.kind]
+        self._known[run], found = trace_spans.follow(run, pilot, known, event, self._telling)
+        if seq > self._before.get(run, 0):
+            for span in found:
+                self._send(self._house.secrets.scrubbed_in(span))
+        if isinstance(event, Closed):
+            del self._known[run]
+
+    @property
+    def _telling(self) -> Telling:
+        return Telling(self._who, self._house.settings.traces.content)
+
+    def _who(self, name: AgentName) -> Who:
+        agent = self._house.settings.agents.get(name)
+        return Who(agent.driver.value, agent.model or "") if agent else Who("unknown", "")

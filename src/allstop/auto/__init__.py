@@ -1,0 +1,1 @@
+"""Full Auto: one agent thread, driven decision by decision. Pure."""

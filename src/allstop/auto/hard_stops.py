@@ -1,0 +1,65 @@
+"""Stops that are no decision of the pilot: the user, budgets, a workspace or a merge in trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from allstop.auto.state import Action, AutoState
+from allstop.core import run
+from allstop.core.commands import Abort, Allstop, Freeze, Pause
+from allstop.core.events import Commanded, Event, MoveEnded, Waited
+from allstop.core.moves import BRAKED, LOST, Failed, Finish, Outcome, Wait
+from allstop.core.run import Pilot, RunState
+
+
+class Stop(NamedTuple):
+    action: Action
+    why: str
+
+
+StopOf: TypeAlias = Callable[
+    [Pilot[AutoState], RunState[AutoState], RunState[AutoState], Event], Stop | None
+]
+
+
+def stop_of(
+    pilot: Pilot[AutoState], before: RunState[AutoState], after: RunState[AutoState], event: Event
+) -> Stop | None:
+    """What an event puts in the way of the latest decision, unless that is to wait anyway."""
+    decision = after.pilot.decision
+    if decision is None or decision.action is Action.PAUSE or after.pilot.end is not None:
+        return None
+    match event:
+        case Commanded(command=Abort() | Allstop() as command, by=by):
+            return Stop(Action.STOP, f"hard stop: {by}: {type(command).__name__.lower()}")
+        case Commanded(command=Pause() | Freeze() as command, by=by):
+            return Stop(Action.PAUSE, f"hard stop: {by}: {type(command).__name__.lower()}")
+        case MoveEnded(result=Failed(kind=kind, message=message)) if kind in BRAKED:
+            why = kind.value.replace("_", " ")
+            return Stop(Action.PAUSE, f"hard stop: {why}: {message}")
+        case MoveEnded(result=Failed(kind=kind)) if kind in LOST and after.stops == before.stops:
+            is_own = before.open_move is not None and before.open_move.stops < before.stops
+            return None if is_own or after.aborting else Stop(Action.PAUSE, "hard stop: allstop")
+        case Waited(reason=reason, until=until) if until is not None:
+            return Stop(Action.PAUSE, f"hard stop: budget: {reason}")
+        case _ if after.pilot.decisions is not before.pilot.decisions:
+            return _at_limit(pilot, after, event)
+        case _ if after.pilot.paused and not before.pilot.paused:
+            return Stop(Action.PAUSE, after.pilot.paused)
+        case _:
+            return None
+
+
+def _at_limit(pilot: Pilot[AutoState], state: RunState[AutoState], event: Event) -> Stop | None:
+    """A decision was made, and the budget has no room for what it leads to."""
+    rests_until = state.pilot.wait_until
+    match run.choose(pilot, state, max(event.at, rests_until or event.at)):
+        case Wait(at_limit=True, reason=reason):
+            return Stop(
+                Action.PAUSE, f"hard stop: budget: {reason.removeprefix('limit reached: ')}"
+            )
+        case Finish(outcome=Outcome.BRAKED, note=note):
+            return Stop(Action.STOP, f"hard stop: budget: {note}")
+        case _:
+            return None

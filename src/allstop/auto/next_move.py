@@ -1,0 +1,76 @@
+"""What a run of Full Auto does next: a turn of its agent, a question to a model, the gate, the merge."""
+
+from __future__ import annotations
+
+import msgspec
+
+from allstop.auto import prompts as prompts
+from allstop.auto.decision_prompt import decide
+from allstop.auto.state import AutoSpec, AutoState, TurnSummary
+from allstop.core.board_specs import MergeSpec
+from allstop.core.ids import AgentName
+from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
+from allstop.core.prompt import prompt, prompt_of
+from allstop.core.run import Brief
+
+MERGE = "merge"
+DECISION_S = 120.0
+
+
+def turn(state: AutoState) -> Move:
+    spec = state.spec
+    return TakeTurn(
+        agent=spec.agent,
+        prompt=prompt(prompts.words(state), review=prompts.own_review(state)),
+        thread=state.thread,
+        workspace=spec.name or None,
+        timeout_s=spec.turn_s,
+        idle_s=spec.idle_s,
+        max_tokens=spec.max_tokens,
+        asks_first=spec.asks_first,
+        ask_s=spec.ask_s,
+        adviser=_adviser(spec),
+    )
+
+
+def decision(state: AutoState, judge: AgentName, summary: TurnSummary, brief: Brief) -> Move:
+    """A model is asked what to do after that turn."""
+    talk = decide(state, summary, brief)
+    return TakeTurn(
+        agent=judge,
+        prompt=prompt_of(talk),
+        timeout_s=DECISION_S,
+        max_tokens=state.spec.max_tokens,
+        ask_s=0.0,
+    )
+
+
+def _adviser(spec: AutoSpec) -> Adviser | None:
+    if spec.adviser is None:
+        return None
+    return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
+
+
+def finishing(state: AutoState) -> Move:
+    """The gate, one merge, and the end."""
+    spec, gate = state.spec, state.gate or state.spec.gate
+    if spec.name and state.change is not None and state.change.loose:
+        names = ", ".join(state.change.loose)
+        note = f"what was done in {names} is nowhere else; its work is kept in the workspace"
+        return Finish(outcome=Outcome.FAILED, note=note)
+    if not spec.name or state.change is None or not state.change.files:
+        return Finish(outcome=Outcome.DONE, note=state.note)
+    has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
+    if has_gate and not state.checked:
+        return RunChecks.by(gate, spec.name)
+    if not spec.merge:
+        return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
+    merge = MergeSpec(
+        task=spec.name,
+        target=spec.target,
+        message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
+        gate=gate,
+        verified=state.tree,
+        verified_by=gate.mark if state.gate else "",
+    )
+    return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))

@@ -1,0 +1,76 @@
+"""What an agent in Full Auto is told. Words are data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allstop.auto import guidance_prompts
+from allstop.auto.state import AutoSpec, AutoState
+from allstop.core.moves import ChecksDone
+from allstop.core.text import ending
+from allstop.core.work_prompts import CAPPED as CAPPED
+from allstop.core.work_prompts import SIGNALS, failed_gate
+from allstop.core.work_prompts import told as told
+
+REVIEW = """\
+Look at all that you have changed so far as a strict reviewer would, who did not write it: against
+the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
+
+
+def words(state: AutoState) -> str:
+    spec = state.spec
+    lead = guidance_prompts.lead(state.guide) if state.turns == 0 else ""
+    if state.turns == 0 and not state.told and not state.news:
+        return first(spec, lead)
+    if state.reviews:
+        return review(spec, state.told)
+    return going_on(spec, state.news or lead, state.told, state.step)
+
+
+def own_review(state: AutoState) -> str:
+    """What an agent with a review of its own does in place of the words."""
+    if not state.reviews or state.told or not state.base:
+        return ""
+    return review_by_itself(state.spec, state.base)
+
+
+def first(spec: AutoSpec, guidance: str) -> str:
+    parts = [spec.goal.strip(), guidance, SIGNALS]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
+    """The goal is said again each time, so that it can't drift; only the next step is free."""
+    parts = [
+        f"The goal is still:\n{spec.goal.strip()}",
+        *map(told, said),
+        news,
+        f"Next step: {step}" if step else "Go on with the next step towards it.",
+        SIGNALS,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def review(spec: AutoSpec, said: Sequence[str]) -> str:
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(told, said), REVIEW, SIGNALS]
+    return "\n\n".join(parts) + "\n"
+
+
+def review_by_itself(spec: AutoSpec, base: str) -> str:
+    """For an agent with a review of its own, which knows nothing of the conversation."""
+    return f"""\
+Review all that was changed in this repository since the commit {base}; `git diff {base}` shows it.
+Look at it as a strict reviewer would: against the goal, for mistakes, for what is missing and for
+what nobody asked for. Change nothing.
+
+The goal:
+{spec.goal.strip()}
+"""
+
+
+def reviewed(text: str) -> str:
+    return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
+
+
+def gate_failed(gate: ChecksDone) -> str:
+    return failed_gate(gate)

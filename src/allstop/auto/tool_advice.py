@@ -1,0 +1,79 @@
+"""Questions of an agent's tools that a model answers: what it is asked, and what counts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from allstop.core.asks import Ask, Question, answered
+from allstop.core.prompt import Part, Talk
+from allstop.core.text import ending, one_line
+
+ADVISER = """\
+A coding agent works by itself towards a goal, and one of its tools asks questions. Answer them as
+the person who set the goal would. Where the goal doesn't say, and a wrong answer would cost much,
+be honest: give a low confidence, and a person is asked. You never do the work yourself.
+Answer with one JSON object: answers (one for each question, in their order: an option's name, or
+your own words), reason (one sentence), confidence (0 to 1)."""
+
+
+class Advice(Struct, frozen=True, gc=False, kw_only=True):
+    """The signature of an answer: what a model answers with."""
+
+    answers: tuple[Annotated[str, Meta(min_length=1, max_length=2000)], ...]
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+    confidence: Annotated[float, Meta(ge=0, le=1)]
+
+
+def advice_schema(questions: int) -> dict[str, object]:
+    answer = {"type": "string", "minLength": 1, "maxLength": 2000}
+    return {
+        "type": "object",
+        "properties": {
+            "answers": {
+                "type": "array",
+                "items": answer,
+                "minItems": questions,
+                "maxItems": questions,
+            },
+            "reason": {"type": "string", "minLength": 1, "maxLength": 500},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        "required": ["answers", "reason", "confidence"],
+        "additionalProperties": False,
+    }
+
+
+def question_talk(ask: Ask, told: str) -> Talk:
+    """`told` is what the agent was told for this turn: its goal is in it."""
+    return Talk(
+        system=ADVISER,
+        parts=(
+            Part(text=f"What the agent was told:\n{ending(told, 8000)}"),
+            Part(text="\n\n".join(map(_put, ask.questions))),
+        ),
+        reply_schema=advice_schema(len(ask.questions)),
+    )
+
+
+def _put(question: Question) -> str:
+    options = (f"- {option.label}: {option.text}" for option in question.options)
+    return "\n".join([f"It asks: {question.text}", *options])
+
+
+def read_advice(text: str, ask: Ask) -> Advice | str:
+    """What a model answered; or why that can't be taken for an answer."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return "there is no JSON object in it"
+    try:
+        raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
+        found = msgspec.convert(raw, Advice, strict=False)  # "0.62" is a number, too
+    except (msgspec.DecodeError, RecursionError) as error:
+        return str(error)
+    answers = answered(ask, found.answers)
+    if isinstance(answers, str):
+        return answers
+    return msgspec.structs.replace(found, answers=answers, reason=one_line(found.reason, 500))

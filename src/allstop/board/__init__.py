@@ -1,0 +1,1 @@
+"""The board: tasks, attempts at them, and their scheduling. Pure."""

@@ -1,0 +1,410 @@
+"""The board: fills its slots with the best ready tasks, and merges one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.board import attempt as attempts
+from allstop.board import graph, scheduling, task_commands
+from allstop.board.attempt_limits import limits_of_attempt
+from allstop.board.graph import Board
+from allstop.core.board_specs import (
+    EDITION,
+    BoardSpec,
+    MergeSpec,
+    Mode,
+    ReviewMode,
+    TaskSpec,
+    Terms,
+)
+from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
+from allstop.core.events import (
+    ChildClosed,
+    ChildRested,
+    ChildWaited,
+    ChildWentOn,
+    Commanded,
+    Event,
+    MoveStarted,
+)
+from allstop.core.ids import BOARD, AgentName, child_of
+from allstop.core.moves import Move, Outcome, Spawn, Wait
+from allstop.core.run import Brief
+from allstop.core.tasks import Attempt, Status, Task, branch_of
+from allstop.core.text import counted, one_line
+
+FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
+
+_STATUS = {
+    Outcome.BLOCKED: Status.BLOCKED,
+    Outcome.FAILED: Status.FAILED,
+    Outcome.TIMED_OUT: Status.TIMEOUT,
+    Outcome.BRAKED: Status.TIMEOUT,
+    Outcome.CRASHED: Status.PENDING,
+    Outcome.ABORTED: Status.PENDING,
+    Outcome.CONFLICT: Status.WAITING,
+}
+
+
+class BoardState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: BoardSpec
+    chosen: Mode | None = None  # by a person, for whoever drives it next too
+    board: Board = Board()
+    refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
+    merging: str = ""  # the one of them that merges
+    resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
+    retried: frozenset[str] = frozenset()  # tasks that people want to be tried again
+    started: int = 0  # since it was last equipped
+    errors: int = 0  # failed tasks in a row
+    merged: int = 0
+    resolved: int = 0  # conflicts
+
+    def at_work(self, now: datetime) -> int:
+        """How many tasks take a slot."""
+        resting = [until for until in self.resting.values() if until is None or now < until]
+        return self.board.count(Status.ACTIVE) - len(resting)
+
+    @property
+    def is_braked(self) -> bool:
+        """Too many failed in a row: a person must look."""
+        return 0 < self.spec.errors <= self.errors
+
+    @property
+    def brake(self) -> str:
+        """Why, in words; "" where it isn't."""
+        return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
+
+
+class BoardPilot:
+    kind = "board"
+    ends_when_stopped = False
+    needs_slots = True
+
+    def begin(self, spec: dict[str, object]) -> BoardState:
+        return BoardState(spec=msgspec.convert(spec, BoardSpec))
+
+    def evolve(self, state: BoardState, event: Event) -> BoardState:
+        match event:
+            case Commanded():
+                return _told(state, event)
+            case MoveStarted(move=Spawn(spec={"task": str(task)}) as spawn, at=at) if (
+                task in state.board.nodes
+            ):
+                return _spawned(state, spawn, at)
+            case ChildWaited(ref=ref, reason=reason, at=at) if ref in state.refs:
+                return _waited(state, ref, reason, at)
+            case ChildRested(ref=ref, until=until) if ref in state.refs:
+                return _rested(state, ref, until)
+            case ChildWentOn(ref=ref, at=at) if ref in state.refs:
+                return _went_on(state, ref, at)
+            case ChildClosed(ref=ref) if ref in state.refs:
+                return _closed(state, event)
+            case _:
+                return state
+
+    def unheard(self, state: BoardState) -> tuple[str, ...]:
+        return ()  # it takes no turns
+
+    def evolve_all(self, state: BoardState, events: Sequence[Event]) -> BoardState:
+        adding: task_commands.Adding | None = None
+        for event in events:
+            if isinstance(event, Commanded) and isinstance(event.command, AddTasks):
+                adding = adding or task_commands.Adding(state.board)
+                adding.take(event.command, event.at)
+                continue
+            if adding is not None:
+                state, adding = replace(state, board=adding.board()), None
+            state = self.evolve(state, event)
+        return state if adding is None else replace(state, board=adding.board())
+
+    def next_move(self, state: BoardState, brief: Brief) -> Move:
+        spec, board = state.spec, state.board
+        if state.is_braked:
+            return Wait(reason=state.brake, for_person=True)
+        if board.merges and not state.merging:
+            return _merge(state)
+        has_room = state.at_work(brief.now) < spec.slots
+        if has_room and (task := _best(state, brief.now)) is not None:
+            return _start(spec, task)
+        until = _free_again_at(state, brief.now)
+        return Wait(reason=_reason(state, brief.now), until=until, for_person=not state.refs)
+
+
+def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
+    """When the first limit ends that a ready task waits for: whose it is may be held by then."""
+    later = [at for at in state.resting.values() if at is not None and now < at]
+    return min(later, default=None) if graph.best(state.board) is not None else None
+
+
+def _best(state: BoardState, now: datetime) -> Task | None:
+    spec, board = state.spec, state.board
+    limited = limited_agents(state, now)
+
+    def is_free(task: Task) -> bool:
+        return not limited.issuperset(spec.agents_for(task.agent))
+
+    asked = is_free if limited else None
+    if spec.mode is Mode.SEMI or _has_enough(state, now):
+        return scheduling.best_chosen(board, state.retried, asked)
+    return scheduling.best(board, asked)
+
+
+def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
+    """Those that some task waits for at this moment."""
+    timed = [ref for ref, until in state.resting.items() if until is not None and now < until]
+    tasks = [state.board[state.refs[ref]] for ref in timed]
+    limited = {agent for task in tasks for agent in state.spec.agents_for(task.agent)}
+    terms = state.spec.terms
+    accounts = {terms[agent].account for agent in limited if agent in terms} - {""}
+    return limited | {agent for agent, their in terms.items() if their.account in accounts}
+
+
+def _has_enough(state: BoardState, now: datetime) -> bool:
+    """Nothing more is begun; what did not fit, and what a person wants, is still done."""
+    spec = state.spec
+    return (spec.count is not None and state.started >= spec.count) or (
+        spec.until is not None and now >= spec.until
+    )
+
+
+def _reason(state: BoardState, now: datetime) -> str:
+    board = state.board
+    at_work = state.at_work(now)
+    named = {
+        "at work": at_work,
+        "held": board.count(Status.ACTIVE) - at_work,
+        "merging": board.count(Status.MERGING),
+        "waiting for you": board.count(Status.WAITING, Status.REVIEW),
+    }
+    return ", ".join(f"{count} {what}" for what, count in named.items() if count) or "nothing to do"
+
+
+# --- starting ---------------------------------------------------------------------------------
+
+
+def _start(spec: BoardSpec, task: Task) -> Move:
+    agents = spec.agents_for(task.agent)
+    if not agents:
+        return Wait(reason="no agent is configured", for_person=True)
+    minutes = task.minutes
+    own = {name: terms for name, terms in spec.terms.items() if name in agents}
+    if minutes is not None:  # the task's own time goes before that of any agent
+        own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
+    terms = replace(own.get(agents[0], Terms()), account="", attempt_s=None)
+    made = TaskSpec(
+        task=task.id,
+        goal=f"{task.title}\n\n{task.body}".strip(),
+        agents=agents,
+        target=_target(spec, task),
+        branch="" if spec.merge else branch_of(task.id),
+        checks=spec.gate.checks,
+        keep_going=spec.gate.keep_going,
+        protected=spec.gate.protected,
+        protection=spec.gate.protection,
+        done=terms.done,
+        iterations=task.iterations or spec.iterations,
+        attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
+        stuck_after=task.stuck_after or spec.stuck_after,
+        turn_s=terms.turn_s,
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
+        terms={name: own[name] for name in agents if own.get(name, terms) != terms},
+        backoff=spec.backoff,
+        limit_retries=spec.limit_retries,
+        limit_s=spec.limit_s,
+        onto=task.onto,
+        news=task.news,
+        given=task.given,
+        stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
+        crash_ends=True,
+        before=attempts.before(task),
+        edition=EDITION,
+    )
+    ref = f"{task.id}.{len(task.attempts) + 1}"
+    limits = limits_of_attempt(spec, task, len(task.attempts))
+    return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=limits)
+
+
+def _target(spec: BoardSpec, task: Task) -> str:
+    """Work goes back to where it began, whatever is the board's target by now: on another branch
+    it would arrive with all that this one lacks of the first.
+    """
+    return task.target or spec.target
+
+
+def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:
+    """As it will be read again from the journal."""
+    plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
+    return {**plain, "title": title}
+
+
+def _merge(state: BoardState) -> Move:
+    first = state.board.merges.first
+    assert first is not None, "somebody waits to be merged"
+    number, task_id = first
+    task = state.board[task_id]
+    verb = "Roll back" if task.merged else "Merge"
+    made = MergeSpec(
+        task=task_id,
+        target=_target(state.spec, task),
+        message=f"{verb} {task_id}: {one_line(task.title, 200)}",
+        gate=state.spec.gate,
+        verified=task.verified,
+        verified_by=task.verified_by,
+        revert=task.merged,
+    )
+    ref = f"{task_id}.merge{number}"
+    return Spawn(kind="merge", ref=ref, spec=_plain(made, made.message))
+
+
+def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
+    task = state.board[str(spawn.spec["task"])]
+    refs = {**state.refs, spawn.ref: task.id}
+    if spawn.kind == "merge":
+        first = state.board.merges.first
+        assert first is not None, "it was the first in the queue"
+        board = graph.update(state.board, task, open=spawn.ref)
+        board = replace(board, merges=board.merges.minus(first))
+        return replace(state, board=board, refs=refs, merging=spawn.ref)
+    attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at)
+    board = graph.update(
+        state.board,
+        task,
+        status=Status.ACTIVE,
+        open=spawn.ref,
+        attempts=(*task.attempts, attempt),
+        target=str(spawn.spec.get("target") or ""),
+        assigned=False,
+        pin=0,
+        note="",
+        changed_at=at,
+    )
+    is_new = not task.onto  # and not one that did not fit
+    started, retried = state.started + is_new, state.retried - {task.id}
+    return replace(state, board=board, refs=refs, started=started, retried=retried)
+
+
+# --- what children say ------------------------------------------------------------------------
+
+
+def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardState:
+    task = state.board[state.refs[ref]]
+    status = task.status if ref == state.merging else Status.WAITING
+    board = graph.update(state.board, task, status=status, note=reason, changed_at=at)
+    return replace(state, board=board, resting=_without(state.resting, ref))
+
+
+def _rested(state: BoardState, ref: str, until: datetime | None) -> BoardState:
+    """One that waits for a person has left its slot already, and a merge takes none."""
+    if state.board[state.refs[ref]].status is not Status.ACTIVE:
+        return state
+    return replace(state, resting={**state.resting, ref: until})
+
+
+def _without(resting: dict[str, datetime | None], ref: str) -> dict[str, datetime | None]:
+    return {other: until for other, until in resting.items() if other != ref}
+
+
+def _went_on(state: BoardState, ref: str, at: datetime) -> BoardState:
+    task = state.board[state.refs[ref]]
+    status = task.status if ref == state.merging else Status.ACTIVE
+    board = graph.update(state.board, task, status=status, note="", changed_at=at)
+    return replace(state, board=board, resting=_without(state.resting, ref))
+
+
+def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
+    task = state.board[state.refs[closed.ref]]
+    refs = {ref: task_id for ref, task_id in state.refs.items() if ref != closed.ref}
+    state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
+    if closed.ref == state.merging:
+        return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
+    return _task_closed(state, attempts.ended(task, closed), closed)
+
+
+def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    outcome = closed.outcome
+    if outcome is Outcome.DONE:
+        errors = state.errors if state.is_braked else 0
+        return _verified(replace(state, errors=errors), task, closed)
+    errors = state.errors + (outcome in FAILURES)
+    if outcome is Outcome.CRASHED:
+        task = replace(task, retries=task.retries + 1)
+    task = replace(task, status=_STATUS[outcome], held=outcome is Outcome.ABORTED)
+    return replace(state, board=graph.put(state.board, task), errors=errors)
+
+
+def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    """The gate agrees; now a person may want to look, and then it is merged."""
+    tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
+    task = replace(task, verified=tree, verified_by=mark, onto="", news="")
+    mode = state.spec.review_of(task.tags)
+    board = graph.put(state.board, replace(task, status=Status.REVIEW))
+    was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
+    is_clean = closed.facts.get("clean") == "yes" and not was_blocked
+    if mode is ReviewMode.SKIP or (mode is ReviewMode.AUTO and is_clean):
+        board = task_commands.approved(board, board[task.id], closed.at, merge=state.spec.merge)
+    return replace(state, board=board)
+
+
+def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    if task.merged:
+        return _reverted(state, task, closed)
+    task = replace(task, changed_at=closed.at, note=closed.note)
+    if closed.outcome is Outcome.DONE:
+        done = replace(task, status=Status.DONE, merged=closed.facts.get("commit", ""), note="")
+        resolved = state.resolved + bool(task.conflicts)
+        board = graph.put(state.board, replace(done, conflicts=0))
+        return replace(state, board=board, merged=state.merged + 1, resolved=resolved)
+    task = replace(task, status=Status.WAITING)
+    if closed.outcome is Outcome.CONFLICT:
+        task = _to_fit(task, state.spec, closed)
+    return replace(state, board=graph.put(state.board, task))
+
+
+def _to_fit(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
+    """Whoever takes it up next is shown the conflict: at once the agent, or later, for a person."""
+    task = replace(
+        task,
+        onto=f"refs/heads/{_target(spec, task)}",
+        news=closed.facts.get("news", ""),
+        verified="",
+    )
+    if task.conflicts >= spec.conflicts:
+        return task
+    return replace(task, status=Status.PENDING, assigned=True, conflicts=task.conflicts + 1)
+
+
+def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    if closed.outcome is Outcome.DONE:
+        return replace(state, board=task_commands.rolled_back(state.board, task, closed.at))
+    task = replace(task, status=Status.DONE, note=f"not rolled back: {closed.note}")
+    return replace(state, board=graph.put(state.board, task))
+
+
+# --- what people say --------------------------------------------------------------------------
+
+
+def _told(state: BoardState, event: Commanded) -> BoardState:
+    match event.command:
+        case Equip(spec=spec, anew=anew):
+            counts = {"started": 0, "errors": 0} if anew else {}
+            return replace(state, spec=spec, **counts)
+        case SetMode(mode=mode):
+            return replace(state, spec=state.spec.in_mode(mode), chosen=mode)
+        case Resume():  # those below it hear it as well
+            limited = {ref: until for ref, until in state.resting.items() if until is not None}
+            return replace(state, errors=0, resting=limited)
+        case command if isinstance(command, TaskCommand):
+            merge, assign = state.spec.merge, state.spec.retries_first
+            again = {command.task} if isinstance(command, Retry | Give) and not assign else ()
+            board = task_commands.carried_out(
+                state.board, command, event.at, merge=merge, assign=assign
+            )
+            return replace(state, board=board, retried=state.retried.union(again))
+        case _:
+            return state

@@ -1,0 +1,219 @@
+"""What about a change a person should see before it counts: it may make the gate worth less."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from allstop.core.gate import Protection
+from allstop.core.moves import Finding
+
+MOST = 200
+"""Nobody reads more."""
+
+LINE_CHARS = 200
+
+
+class Changed(Protocol):
+    """A file that work has changed. A rename is a D of the old name, then an R of the new one."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def added(self) -> Sequence[str]: ...
+
+
+def findings(
+    changes: Iterable[Changed], protected: Sequence[str], protection: Protection
+) -> tuple[Finding, ...]:
+    """In the order of the files, the fatal ones first where there are too many."""
+    changes = list(changes)
+    found = [
+        *_protected(changes, protected, protection),
+        *_deleted_tests(changes, protected, protection),
+        *_skipped_tests(changes, protected, protection),
+        *_conflict_markers(changes),
+    ]
+    if len(found) > MOST:
+        found.sort(key=lambda finding: not finding.fatal)
+    return tuple(found[:MOST])
+
+
+def _protected(
+    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+) -> Iterator[Finding]:
+    for change in changes:
+        if matches(change.path, protected):
+            yield Finding(
+                kind="protected",
+                path=change.path,
+                text=_DONE.get(change.status, "changed"),
+                fatal=protection is Protection.FAIL,
+            )
+
+
+def _deleted_tests(
+    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+) -> Iterator[Finding]:
+    for number, change in enumerate(changes):
+        follower = changes[number + 1] if number + 1 < len(changes) else None
+        is_moved = follower is not None and follower.status == "R" and is_test(follower.path)
+        if change.status == "D" and is_test(change.path) and not is_moved:
+            yield Finding(
+                kind="deleted_test",
+                path=change.path,
+                fatal=protection is Protection.FAIL and matches(change.path, protected),
+            )
+
+
+def _skipped_tests(
+    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+) -> Iterator[Finding]:
+    for change in changes:
+        for line in change.added:
+            if is_skip(change.path, line):
+                yield Finding(
+                    kind="skipped_test",
+                    path=change.path,
+                    text=line.strip()[:LINE_CHARS],
+                    fatal=protection is Protection.FAIL and matches(change.path, protected),
+                )
+
+
+def _conflict_markers(changes: Sequence[Changed]) -> Iterator[Finding]:
+    """Fatal where they are our own merge's: nobody writes those by hand."""
+    for change in changes:
+        begins = [line for line in change.added if line.startswith("<<<<<<< ")]
+        ends = [line for line in change.added if line.startswith(">>>>>>> ")]
+        if begins and ends:
+            is_ours = any(_OUR_END.match(line) for line in ends)
+            yield Finding(
+                kind="conflict_markers",
+                path=change.path,
+                text=f"{begins[0][:40]} … {ends[0][:50]}",
+                fatal=is_ours,
+            )
+
+
+_OUR_END = re.compile(r">>>>>>> [0-9a-f]{40}([0-9a-f]{24})?\s*$")
+_DONE = {"A": "added", "D": "deleted", "R": "moved here"}
+
+# --- paths ---
+
+
+def matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns names this path or a folder it lies in.
+
+    `*` and `?` stay within a folder, `**` does not; a pattern begins at the top.
+    """
+    return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    body = pattern.removeprefix("./").strip("/")
+    while body.endswith("/**"):
+        body = body.removesuffix("/**")
+    parts = [part for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^]/]+\])", body) if part]
+    return re.compile("".join(map(_translated, parts)) + "(/.*)?", re.DOTALL)
+
+
+def _translated(part: str) -> str:
+    if part in _GLOB:
+        return _GLOB[part]
+    if part.startswith("[") and part.endswith("]") and len(part) > 2:
+        inner = part[1:-1]
+        negated = inner[0] in "!^" and len(inner) > 1
+        chars = re.sub(r"([\\\[\]^&~|])", r"\\\1", inner[1:] if negated else inner)
+        spelled = f"[{'^/' if negated else ''}{chars}]"
+        return spelled if _is_pattern(spelled) else re.escape(part)
+    return re.escape(part)
+
+
+_GLOB = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+_TEST_FOLDER = re.compile(r"(^|/)(tests?|__tests__|specs?|testing|e2e|cypress)/", re.IGNORECASE)
+_TEST_NAME = re.compile(
+    r"(test_[^/]*\.py|[^/]*[_-](test|tests|spec)\.\w+|[^/]*\.(test|tests|spec|e2e|cy)\.\w+"
+    r"|[^/]*(Test|Tests|Spec|TestCase|IT)\.(java|kt|kts|scala|groovy|cs|fs|vb|php|swift|m|mm)"
+    r"|[^/]*\.(t|feature|bats)|[^/]*_test\.\w+|tests?\.\w+)"
+)
+_CODE = re.compile(
+    r".*\.(py|pyi?|jsx?|tsx?|mjs|cjs|mts|cts|vue|go|rs|rb|java|kt|kts|scala|groovy|cs|fs|vb|php"
+    r"|swift|m|mm|c|cc|cpp|cxx|h|hpp|ex|exs|erl|clj|cljs|hs|ml|lua|pl|t|r|jl|dart|nim|zig|sh|bats"
+    r"|feature|sql)",
+    re.IGNORECASE,
+)
+_NO_TESTS = frozenset({"__init__.py", "conftest.py"})
+
+
+def is_test(path: str) -> bool:
+    """By its name, or a program in a folder of tests."""
+    name = path.rpartition("/")[2]
+    if name in _NO_TESTS:
+        return False
+    if _TEST_NAME.fullmatch(name):
+        return _CODE.fullmatch(name) is not None
+    return bool(_TEST_FOLDER.search(path)) and _CODE.fullmatch(name) is not None
+
+
+# --- lines ---
+
+_SKIPS = re.compile(
+    "|".join(
+        (
+            r"\bmark\.(skip|skipif|xfail)\b",
+            r"\bpytest\.(skip|xfail|importorskip)\s*\(",
+            r"@(unittest\.)?(skip|skipIf|skipUnless|expectedFailure)\b",
+            r"\.skipTest\(|\bSkipTest\b|\b__test__\s*=\s*False|\bcollect_ignore",
+            r"\b(it|test|describe|context|suite|specify)(\.\w+)*\.(skip|skipIf|runIf)\b",
+            r"\b(it|test|describe|context|suite|specify)(\.\w+)*\.(only|todo|fixme|fail\w*)\b",
+            r"\b(xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*[(\s'\"]",
+            r"\bskip:\s*(true|['\"])",
+            r"@(Ignore|Disabled\w*)\b|\[Ignore\b|\[(Fact|Theory|Test)\([^)]*\b(Skip|Ignore)\s*=",
+            r"\b[a-z]\w*\.Skip(f|Now)?\(",
+            r"#\[ignore\b|#\[cfg_attr\([^)]*\bignore\b",
+            r"^\s*(skip|pending)(\s*$|\s+['\"(])|,\s*(skip|pending):",
+            r"\bmarkTest(Skipped|Incomplete)\b|\bXCTSkip|\bGTEST_SKIP\b|\bDISABLED_\w",
+            r"@(module|describe)?tag\s+:?skip|@test_(skip|broken)\b",
+        )
+    )
+)
+_DESELECTS = re.compile(r"--(deselect|ignore)\b|-k\s*[\"']?\s*not\b|testPathIgnorePatterns")
+_CONFIGURES = re.compile(
+    r"(^|/)(pyproject\.toml|pytest\.ini|\.?tox\.ini|setup\.cfg|noxfile\.py|package\.json|Makefile"
+    r"|jest\.config\.\w+|vitest\.config\.\w+)$"
+)
+_RUST_IGNORE = re.compile(r"#\[(ignore\b|cfg_attr\([^)]*\bignore\b)")
+
+
+def is_skip(path: str, line: str) -> bool:
+    """Whether a line makes a test not run, or not count."""
+    line = line[:2000]
+    if is_test(path) or path.rpartition("/")[2] in _NO_TESTS:
+        return _SKIPS.search(line) is not None
+    if path.endswith(".rs"):
+        return _RUST_IGNORE.search(line) is not None
+    return bool(_CONFIGURES.search(path)) and _DESELECTS.search(line) is not None
+
+
+def told(finding: Finding) -> str:
+    """In a line."""
+    sign = "✗" if finding.fatal else "!"
+    text = f": {finding.text}" if finding.text else ""
+    return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"

@@ -1,0 +1,1 @@
+"""Full Auto in the terminal."""

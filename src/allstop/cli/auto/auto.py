@@ -1,0 +1,325 @@
+"""Full Auto in the terminal: an agent's thread that is kept going, decision by decision."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from allstop.app.project import House
+    from allstop.app.runtime import Workshop
+    from allstop.auto.state import AutoState
+    from allstop.core.asks import Ask
+    from allstop.core.ids import RunId
+    from allstop.core.moves import Wait
+    from allstop.core.run import RunState
+    from allstop.engine.local import LocalEngine
+    from allstop.ports import Record
+
+
+class Asked(NamedTuple):
+    goal: str
+    agent: str | None
+    policy: str | None
+    approvals: str | None
+
+
+@click.command()
+@click.argument("goal", metavar="PROMPT")
+@click.option("--agent", help="Who works; else the first of the configured agents.")
+@click.option("--policy", type=click.Choice(["rules", "model"]), help="Who decides after a turn.")
+@click.option(
+    "--approvals",
+    type=click.Choice(["never", "policy", "ask"]),
+    help="Who answers an agent that asks: nobody, the rules, a person.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object an event and line.")
+@click.pass_obj
+def auto(
+    context: Context,
+    goal: str,
+    agent: str | None,
+    policy: str | None,
+    approvals: str | None,
+    as_json: bool,
+) -> int:
+    """Keep an agent going until PROMPT is reached, in a clone of its own; merge once at the end.
+
+    Type to tell it something, y or n to answer what it asks, "Allstop" to stop.
+    """
+    with context.house() as house:
+        asked = Asked(goal, agent, policy, approvals)
+        return run(lambda: _auto(house, asked, as_json=as_json))
+
+
+async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
+    from allstop.app.auto import threads
+    from allstop.auto.state import DecisionPolicy
+    from allstop.settings.model import Approvals
+
+    begun = await threads.beginning(
+        house,
+        asked.goal,
+        agent=asked.agent,
+        policy=DecisionPolicy(asked.policy) if asked.policy else None,
+        approvals=Approvals(asked.approvals) if asked.approvals else None,
+        attended=sys.stdin.isatty(),
+    )
+    return await drive(house, begun.agents, begun.open, as_json=as_json)
+
+
+async def drive(
+    house: House,
+    agents: tuple[Any, ...],
+    begin: Callable[[LocalEngine], Awaitable[RunId]],
+    *,
+    as_json: bool,
+    known: int = 0,
+) -> int:
+    """Drive a run of Full Auto here, until it is over or only a person could go on.
+
+    What begins it says how it is called. Its first `known` events have been told before.
+    """
+    import anyio
+
+    from allstop.app.board import board_spec
+    from allstop.app.runtime import workshop
+
+    for note in board_spec.notes(house):
+        click.echo(f"note: {note}", err=True)
+    async with workshop(house, agents) as shop:
+        sitting = _Sitting(shop, await begin(shop.engine), as_json=as_json, known=known)
+        async with anyio.create_task_group() as group:
+            group.start_soon(sitting.show)
+            group.start_soon(sitting.heed_signals)
+            group.start_soon(sitting.heed_typing)
+            await sitting.over()
+            group.cancel_scope.cancel()
+        await sitting.catch_up()
+        return await sitting.goodbye()
+
+
+class _Sitting:
+    def __init__(self, shop: Workshop, name: RunId, *, as_json: bool, known: int) -> None:
+        import anyio
+
+        from allstop.app.auto.threads import PILOT
+        from allstop.views.auto import Story
+
+        self._shop = shop
+        self._house = shop.house
+        self._run = name
+        self._engine = shop.engine
+        self._as_json = as_json
+        self._seq = 0
+        self._known = known
+        self._story = Story(PILOT)
+        self._stirred = anyio.Event()
+        self._told: set[str] = set()
+        self._offered_at: int | None = None  # after so many moves
+
+    async def show(self) -> None:
+        from allstop.app.runs.follow import follow
+
+        async with follow(self._house.journal, self._run) as batches:
+            async for batch in batches:
+                self._take(batch)
+
+    async def catch_up(self) -> None:
+        self._take(await self._house.journal.read(self._run, after=self._seq))
+
+    def _take(self, batch: Any) -> None:
+        from allstop.cli.log import as_text, print_records
+
+        record: Record
+        for record in batch:
+            if record.seq <= self._seq:
+                continue
+            self._seq = record.seq
+            self._stirred.set()
+            told = self._story.take(record.event)
+            if self._as_json:
+                print_records([record], as_json=True)
+                continue
+            if record.seq <= self._known:
+                continue
+            for line in told:
+                click.echo(as_text(line))
+            self._show_asks()
+
+    @property
+    def _state(self) -> RunState[AutoState] | None:
+        return self._story.state
+
+    def _show_asks(self) -> None:
+        for ask in self._state.asks.values() if self._state else ():
+            if ask.id not in self._told:
+                self._told.add(ask.id)
+                for line in _offered(ask):
+                    click.echo(f"          {line}")
+
+    async def over(self) -> None:
+        import anyio
+
+        while True:
+            self._stirred = anyio.Event()
+            await self._engine.idle()
+            state = self._engine.state(self._run)
+            if state is None or self._is_held(state) or not sys.stdin.isatty():
+                return
+            await self.catch_up()
+            self._offer(state)
+            await self._stirred.wait()
+
+    def _is_held(self, state: RunState[AutoState]) -> bool:
+        """Paused or stopped: nothing that is typed here would make it go on."""
+        from allstop.core.helm import Hold
+
+        return state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
+
+    def _offer(self, state: RunState[AutoState]) -> None:
+        """Whoever sits here can go on here: say how, once for each time that it waits."""
+        waits = self._waits(state)
+        if self._as_json or waits is None or self._offered_at == state.moves:
+            return
+        self._offered_at = state.moves
+        here = "Enter goes on, or type what to tell it; Ctrl-C leaves"
+        if waits.at_limit:
+            here = f"`{self._more(state)}` elsewhere goes on; Ctrl-C leaves"
+        elif self._is_to_look(state):
+            here = f"`allstop diff {self._run}` elsewhere shows it. {here}"
+        click.echo(f"{self._run}: {waits.reason}\n          {here}")
+
+    def _waits(self, state: RunState[AutoState]) -> Wait | None:
+        from allstop.core.moves import Wait
+        from allstop.core.run import outlook
+
+        move = outlook(self._story.pilot, state, self._house.clock.now(), self._engine.helm)
+        return move if isinstance(move, Wait) else None
+
+    def _more(self, state: RunState[AutoState]) -> str:
+        return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
+
+    def _is_to_look(self, state: RunState[AutoState]) -> bool:
+        from allstop.auto.safety import is_unsafe
+
+        change = state.pilot.change
+        return is_unsafe(state.pilot.decision) and change is not None and bool(change.guarded)
+
+    async def heed_signals(self) -> None:
+        from allstop.cli.interrupts import heed_signals
+        from allstop.core.commands import Pause
+
+        async def pause() -> None:
+            await self._engine.command(self._run, Pause(), by="Ctrl-C")
+
+        pausing = "pausing after this turn; Ctrl-C again stops it now"
+        await heed_signals(pause, self._stop, _note, pausing=pausing)
+
+    async def _stop(self, by: str) -> None:
+        from allstop.app.stop.in_process import stop_one
+        from allstop.core.commands import Allstop
+
+        async def tell() -> None:
+            await self._engine.command(self._run, Allstop(), by=by)
+
+        await stop_one(self._shop, tell, by, _note)
+
+    async def heed_typing(self) -> None:
+        from allstop.cli.rooms.screen import piped_lines
+        from allstop.core.errors import AllstopError
+
+        async for line in piped_lines(sys.stdin.fileno()):
+            try:
+                await self._heed_words(line.strip())
+            except AllstopError as error:
+                _note(f"{error.message} ({error.hint})")
+
+    async def _heed_words(self, words: str) -> None:
+        from allstop.app.runs.commands import typed_reply
+        from allstop.core.commands import Resume, Say, is_allstop
+
+        ask = next(iter(self._state.asks.values()), None) if self._state else None
+        reply = typed_reply(ask, words) if ask else None
+        if is_allstop(words):
+            await self._stop("user")
+        elif reply is not None:
+            await self._engine.command(self._run, reply)
+        elif words:
+            await self._engine.command(self._run, Say(text=words))
+        elif self._state and self._state.pilot.paused:
+            await self._engine.command(self._run, Resume())
+
+    async def goodbye(self) -> int:
+        from allstop.core.moves import Outcome
+
+        state = self._state
+        assert state is not None, "it was opened"
+        if state.closed is None:
+            return self._left_open(state)
+        change = state.pilot.change
+        if state.closed.outcome is not Outcome.DONE and change and change.files:
+            self._show_left(change.files)
+        match state.closed.outcome:
+            case Outcome.DONE:
+                return FINISHED
+            case Outcome.BRAKED | Outcome.TIMED_OUT:
+                return LIMIT
+            case Outcome.ABORTED:
+                return STOPPED
+            case _:
+                return FAILED
+
+    def _show_left(self, files: int) -> None:
+        """It can't go on, and the work is in a folder that nobody would look for."""
+        from allstop.core.text import counted
+
+        show = f"allstop diff {self._run}"
+        if not self._as_json:
+            click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
+            click.echo(f"          to take the work over: {show} | git apply")
+
+    def _left_open(self, state: RunState[AutoState]) -> int:
+        """Say why it goes no further, and what helps."""
+        from allstop.core.helm import Hold
+
+        name, waits, held = self._run, self._waits(state), self._is_held(state)
+        why = waits.reason if waits else "it waits"
+        code = LIMIT if waits and waits.at_limit else WAITS
+        helps = f"allstop resume {name}"
+        if self._is_to_look(state):
+            helps = f"allstop diff {name}, then {helps}"
+        if code == LIMIT:
+            helps = f"{self._more(state)}, then {helps}"
+        if self._engine.helm.hold is not Hold.NONE:
+            helps = f"allstop resume, then {helps}"
+        if not self._as_json:
+            click.echo(f"{name}: {why}. Go on: {helps}")
+        return STOPPED if held else code
+
+
+def _note(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _offered(ask: Ask) -> list[str]:
+    """Why it is asked, and what can be typed."""
+    from allstop.core.text import one_line
+
+    if not ask.questions:
+        because = [f"asked because: {one_line(ask.rule)}"] if ask.rule else []
+        return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
+    shown = []
+    for question in ask.questions:
+        shown.append(one_line(question.text, 200))
+        for number, option in enumerate(question.options, 1):
+            meaning = f": {one_line(option.text)}" if option.text else ""
+            shown.append(f"  {number} {one_line(option.label)}{meaning}")
+    several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
+    return [*shown, f"type a number or your own words{several}, then Enter   ({ask.id})"]

@@ -1,0 +1,1 @@
+"""Commands for the board and its tasks."""

@@ -1,0 +1,80 @@
+"""What the work of a task or a thread changes: diff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+from allstop.core.text import plain
+
+if TYPE_CHECKING:
+    from allstop.adapters.git.repository.diff import Shown
+    from allstop.app.project import House
+
+STYLES = (
+    ("diff ", {"bold": True}),
+    ("+++ ", {"bold": True}),
+    ("--- ", {"bold": True}),
+    ("@@ ", {"fg": "cyan"}),
+    ("+", {"fg": "green"}),
+    ("-", {"fg": "red"}),
+)
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("--stat", is_flag=True, help="Only which files, and how much of them.")
+@json_option
+@click.pass_obj
+def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
+    """What the work of a task or a thread changes; of merged work what was merged."""
+    with context.house() as house:
+        found = run(lambda: _diff(house, task_id))
+    if as_json:
+        print_json(_as_document(task_id, found, with_patch=not stat))
+        return
+    if not found.files:
+        click.echo(f"{task_id} changes nothing.")
+        return
+    for file in found.files:
+        size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
+        path = file.path.replace("\n", "\\n")  # a name may hold what looks like another file's line
+        click.echo(f"{file.change:<8} {plain(path)}  {size}")
+    if stat:
+        return
+    click.echo()
+    for line in found.patch.rstrip("\n").split("\n"):
+        click.echo(_styled(plain(line)))
+    if found.cut:
+        click.echo(f"… and more: git diff {found.base[:10]} {found.tip[:10]}")
+
+
+async def _diff(house: House, task_id: str) -> Shown:
+    from allstop.app.board.diff import diff_named
+
+    return await diff_named(house, task_id)
+
+
+def _as_document(task_id: str, found: Shown, *, with_patch: bool) -> dict[str, object]:
+    return {
+        "id": task_id,
+        "base": found.base,
+        "tip": found.tip,
+        "files": [file._asdict() for file in found.files],
+        "patch": found.patch if with_patch else "",
+        "cut": found.cut,
+    }
+
+
+def _styled(line: str) -> str:
+    """Colours, which click takes away where nobody would see them."""
+    import os
+
+    if "NO_COLOR" in os.environ:
+        return line
+    for front, style in STYLES:
+        if line.startswith(front):
+            return click.style(line, **style)
+    return line

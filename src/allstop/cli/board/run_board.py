@@ -1,0 +1,294 @@
+"""The board at work in this terminal: what happens is shown, Ctrl-C is heard."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import ExitStack
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from allstop.app.agents.registry import refuse_absent
+from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.board import board_spec, commands, driver, overview
+from allstop.app.board.cleanup import sweep
+from allstop.app.runs.commands import refuse_if_stopped
+from allstop.app.runs.follow import follow_tree
+from allstop.app.stop.in_process import stop_all
+from allstop.board.dependencies import barred
+from allstop.board.statistics import statistics
+from allstop.cli.board.screen import BoardScreen, make_board_screen
+from allstop.cli.interrupts import heed_signals
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.core import brakes
+from allstop.core import run as runs
+from allstop.core.board_specs import BoardSpec
+from allstop.core.brakes import AtLimit, Grip, Limits
+from allstop.core.commands import Pause
+from allstop.core.helm import Hold
+from allstop.core.ids import BOARD
+from allstop.core.run import RunState
+from allstop.core.tasks import OVER, Status, Task
+from allstop.core.text import one_line
+from allstop.open_files import hold_many
+from allstop.views.inbox import what_helps
+from allstop.views.runs import receipt
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+ENDED_BADLY = frozenset({Status.FAILED, Status.TIMEOUT, Status.BLOCKED})
+
+
+async def work(
+    house: House,
+    spec: BoardSpec,
+    decide: driver.Decide,
+    *,
+    only: Collection[str] = (),
+    budget_usd: float | None = None,
+    known: commands.Read | None = None,
+    as_json: bool = False,
+) -> int:
+    """Until nothing goes on unless a person does something; the exit code.
+
+    With `only`, the code is about these tasks.
+
+    Raises:
+        HeldError: another process drives the board, and nothing was said to it.
+    """
+    await refuse_if_stopped(house)
+    hold_many()
+    known = known or await commands.read(house)
+    refuse_absent(house, driver.needed(spec, known.state))
+    await sweep(house, known.state.board)
+    with ExitStack() as claim:
+        claim.enter_context(house.journal.claim(BOARD))
+        limits = Limits(at_limit=AtLimit.PAUSE)
+        known = await driver.equip(house, spec, decide, known, limits, budget_usd=budget_usd)
+        _tell_notes(house, budget_usd)
+        return await _driven(house, spec, known, claim, only, as_json=as_json)
+
+
+async def take_over(house: House, only: Collection[str], since: datetime, *, as_json: bool) -> int:
+    """Go on with a board whose process is gone, as it was told to: nothing is said to it, so that
+    all its limits hold. The exit code is about `only`, and about what happened since.
+
+    Raises:
+        HeldError: another process drives the board.
+    """
+    await refuse_if_stopped(house)
+    hold_many()
+    with ExitStack() as claim:
+        claim.enter_context(house.journal.claim(BOARD))
+        known = await driver.renew(house, await commands.read(house))
+        spec = known.state.spec
+        refuse_absent(house, driver.needed(spec, known.state))
+        return await _driven(house, spec, known, claim, only, since=since, as_json=as_json)
+
+
+def _tell_notes(house: House, budget_usd: float | None) -> None:
+    said = [*map(str, house.loaded.untrusted), *board_spec.notes(house)]
+    if budget_usd is not None:
+        said.append(f"Budgets of tokens and cost {budgets_hold(house)}.")
+    for note in dict.fromkeys(said):
+        click.echo(f"note: {note}", err=True)
+
+
+async def _driven(
+    house: House,
+    spec: BoardSpec,
+    known: commands.Read,
+    claim: ExitStack,
+    only: Collection[str],
+    *,
+    as_json: bool,
+    since: datetime | None = None,
+) -> int:
+    with make_board_screen(as_json=as_json) as screen:
+        async with driver.at_work(house, spec, known, claim, screen.note, since) as session:
+            isolation = session.shop.launcher.isolation
+            screen.note("" if isolation.boxed else isolation.how)
+            screen.begin(session)
+            session.shop.engine.view(screen.live)
+            async with anyio.create_task_group() as group:
+                group.start_soon(_heed_signals, session, screen)
+                group.start_soon(_show, house, screen)
+                await session.shop.engine.idle()
+                await _caught_up(house, screen)
+                stopped = session.shop.engine.was_stopped
+                if stopped:
+                    screen.note(receipt(await session.shop.engine.halted()))
+                group.cancel_scope.cancel()
+        return _say_goodbye(house, session, screen, only, stopped=stopped)
+
+
+async def _show(house: House, screen: BoardScreen) -> None:
+    async with follow_tree(house.journal, BOARD, screen.seqs) as batches:
+        async for batch in batches:
+            screen.records(batch)
+
+
+async def _caught_up(house: House, screen: BoardScreen) -> None:
+    """Show the last of it: the board may have come to rest before the follower was called."""
+    for head in await house.journal.heads():
+        if head.run == BOARD or head.parent == BOARD:
+            screen.records(await house.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
+
+
+async def _heed_signals(session: driver.Session, screen: BoardScreen) -> None:
+    async def pause() -> None:
+        await session.shop.engine.command(BOARD, Pause(), by="Ctrl-C")
+
+    async def stop(by: str) -> None:
+        screen.note("■ ALLSTOP")
+        await stop_all(session.shop, by)
+
+    pausing = "pausing: running agents end their iteration; Ctrl-C again is Allstop"
+    await heed_signals(pause, stop, screen.note, pausing=pausing)
+
+
+# --- the end ----------------------------------------------------------------------------------
+
+
+def _say_goodbye(
+    house: House,
+    session: driver.Session,
+    screen: BoardScreen,
+    only: Collection[str],
+    *,
+    stopped: bool,
+) -> int:
+    run = session.run()
+    state = run.pilot
+    tasks = state.board.tasks()
+    touched = overview.changed_since(tasks, session.since)
+    before = session.before
+    stats = statistics(
+        tasks,
+        session.since,
+        house.clock.now(),
+        merged=state.merged - before.merged,
+        resolved=state.resolved - before.resolved,
+        under_way=session.under_way(),
+    )
+    screen.end(stats)
+    for line in left(tasks, touched):
+        screen.note(line)
+    everything = session.shop.engine.helm.hold
+    held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
+    if stopped:
+        screen.note("Stopped. Go on: allstop resume && allstop run")
+    elif everything is not Hold.NONE:
+        screen.note(f"Everything is {everything}. Go on: allstop resume && allstop run")
+    elif held:
+        screen.note("Paused. Go on: allstop run")
+    else:
+        for line in _held(session):
+            screen.note(line)
+    if state.is_braked:
+        screen.note(f"{state.brake}. Look at them, then: allstop run")
+    at_limit = limit_of(run, house.clock.now())
+    for task_id, child in session.children():
+        if (not only or task_id in only) and (reason := limit_of(child, house.clock.now())):
+            at_limit = reason
+    if at_limit:
+        screen.note(
+            f"limit reached: {at_limit}. Go on, if need be with more"
+            " ([budget], [limits], --budget): allstop run"
+        )
+    asked = [task for task in tasks if not only or task.id in only]
+    touched = [task for task in touched if not only or task.id in only]
+    return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
+
+
+def limit_of(run: RunState[Any], now: datetime) -> str:
+    """The limit at which a run waits."""
+    verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
+    if runs.is_short(run, now):
+        return run.waits.removeprefix("limit reached: ")
+    return verdict.reason if verdict.grip is Grip.HARD else run.broke
+
+
+def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:
+    """130, 1, 4, 3, 0: the first that holds."""
+    if held:
+        return STOPPED
+    statuses = {task.status for task in touched}
+    if statuses & {Status.FAILED, Status.BLOCKED} or any(task.has_crashed for task in touched):
+        return FAILED
+    if at_limit or Status.TIMEOUT in statuses:
+        return LIMIT
+    if any(task.status not in OVER for task in tasks):
+        return WAITS
+    return FINISHED
+
+
+def _held(session: driver.Session) -> list[str]:
+    """The tasks that were stopped or paused by themselves."""
+    return [
+        f"■ {task_id} is {child.hold}: allstop resume {task_id}"
+        for task_id, child in session.children()
+        if child.hold is not Hold.NONE
+    ]
+
+
+def left(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """What people can do now."""
+    lines = [] if tasks else ['The board is empty. Put something on it: allstop add "TITLE"']
+    for task in tasks:
+        match task.status:
+            case Status.REVIEW:
+                lines.append(f"◆ {task.id} waits for your review: allstop approve {task.id}")
+            case Status.WAITING if task.asks and task.note.startswith("asks: "):
+                lines.append(
+                    f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'
+                )
+            case Status.MERGING if not task.note:
+                lines.append(f"? {task.id} waits to be merged: allstop run")
+            case Status.WAITING | Status.MERGING:
+                lines.append(f"? {task.id} waits: {task.note}. Then: {what_helps(task)}")
+            case Status.PENDING if task.held:
+                lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
+            case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
+                lines.append(
+                    f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"
+                    f" again: allstop retry {task.id}"
+                )
+            case Status.PENDING if task in touched and task.has_crashed:
+                lines.append(
+                    f"✗ {task.id} {task.note}. Why: allstop log {task.id}; what it did is kept:"
+                    f" allstop diff {task.id}; again: allstop run {task.id}"
+                )
+            case _:
+                pass
+    lines += [*_from_before(tasks, touched), *_barred(tasks)]
+    if any(task.status is Status.REVIEW for task in tasks):
+        lines.append("What work changes: allstop diff ID; what its gate found: allstop show ID")
+    return lines
+
+
+def _from_before(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """What ended badly before this run is why it ends with something left: in one line for all."""
+    known = {task.id for task in touched}
+    ended = [task for task in tasks if task.status in ENDED_BADLY or task.has_crashed]
+    stalled = [task for task in ended if task.id not in known]
+    if not stalled:
+        return []
+    named = ", ".join(f"{task.id} {_ended(task)}" for task in stalled[:5])
+    more = f" and {len(stalled) - 5} more" if stalled[5:] else ""
+    return [f"✗ From earlier runs: {named}{more}. See: allstop status"]
+
+
+def _ended(task: Task) -> str:
+    return "crashed" if task.has_crashed else task.status.value
+
+
+def _barred(tasks: list[Task]) -> list[str]:
+    return [
+        f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it after all:"
+        f" allstop retry {need}; or without it: allstop edit {waiting[0]} --needs …"
+        for need, waiting in barred(tasks).items()
+    ]

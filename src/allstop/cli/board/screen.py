@@ -1,0 +1,400 @@
+"""What a board at work looks like: a live table on a terminal, plain lines or JSON elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import click
+
+from allstop.board.attempt import TaskState
+from allstop.board.gate_summary import why
+from allstop.board.statistics import Statistics
+from allstop.cli.keyboard import unseen
+from allstop.cli.log import as_text, print_records
+from allstop.core.asks import in_full, reply
+from allstop.core.brakes import Tally
+from allstop.core.commands import Equip, Raise
+from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
+from allstop.core.gate import Check
+from allstop.core.ids import BOARD, RunId, child_of, label_of
+from allstop.core.moves import (
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Landed,
+    Outcome,
+    Result,
+    RunChecks,
+    TakeTurn,
+    TurnDone,
+)
+from allstop.core.run import RunState
+from allstop.core.signals import Signal
+from allstop.core.tasks import OVER, Status
+from allstop.core.text import counted, one_line, plain
+from allstop.kinds import PILOTS
+from allstop.ports import Clock, Live, Record
+from allstop.views.runs import Line, describe, lines, outcome_of
+from allstop.views.tasks import Stillness
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from allstop.board.board_pilot import BoardState
+
+
+NARROWEST, WIDEST = 8, 24  # the column of ids
+HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
+
+
+class AtWork(Protocol):
+    """A board at work, here or in another process."""
+
+    @property
+    def since(self) -> datetime: ...
+    @property
+    def seqs(self) -> dict[RunId, int]: ...
+    @property
+    def clock(self) -> Clock: ...
+    def run(self) -> RunState[BoardState]: ...
+    def child(self, run: RunId) -> RunState[Any] | None: ...
+
+
+class BoardScreen(Protocol):
+    seqs: dict[RunId, int]
+
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None: ...
+    def records(self, batch: Sequence[Record]) -> None: ...
+    def live(self, run: RunId, live: Live) -> None: ...
+    def note(self, text: str) -> None: ...
+    def end(self, stats: Statistics) -> None: ...
+
+
+def make_board_screen(*, as_json: bool) -> AbstractContextManager[BoardScreen]:
+    if as_json:
+        return JsonBoardScreen()
+    return TerminalBoardScreen() if sys.stdout.isatty() else PlainBoardScreen()
+
+
+def told(record: Record) -> list[Line]:
+    """The lines of an event; what a board writes of its children, they say themselves."""
+    event = record.event
+    if record.run == BOARD:
+        is_news = isinstance(event, Commanded) and not isinstance(event.command, Equip | Raise)
+        return lines(event) if is_news else []
+    if isinstance(event, Opened):
+        return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
+    if isinstance(event, Asked):
+        do = reply(label_of(record.run), event.ask)
+        return [line._replace(text=f"{line.text}   → {do}") for line in lines(event)]
+    return lines(event)
+
+
+def news(record: Record) -> list[Line]:
+    """On a terminal the table shows the rest."""
+    event, run = record.event, record.run
+    is_merge = is_merging(run)
+    match event:
+        case Opened() if is_merge:
+            return []
+        case MoveEnded(at=at, result=result):
+            return [Line(at, *line) for line in _came_back(result)]
+        case Closed(at=at, outcome=Outcome.DONE):
+            return [] if is_merge else [Line(at, "✓", "verified")]
+        case Closed(outcome=Outcome.CONFLICT):
+            return []  # the conflict was shown, and what is done about it will be
+        case Opened() | Closed() | Commanded() | Waited() | Asked():
+            return told(record)
+        case _:
+            return []
+
+
+def _came_back(result: Result) -> list[tuple[str, str]]:
+    match result:
+        case Landed(commit=commit):
+            return [("✓", f"merged as {commit[:10]}")]
+        case Failed(kind=FailureKind.MOVED):
+            return []  # what was to be done is done anew
+        case Failed():
+            return [("✗", outcome_of(result))]
+        case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
+            found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
+            found += [("!", one_line(note, 300)) for note in notes]
+            back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
+            return [*back, *(("⚠", why(check)) for check in warned), *found]
+        case TurnDone(said=said, change=change) if change is not None and not change.files:
+            if said.signal is Signal.COMPLETE:
+                return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
+        case _:
+            pass
+    return []
+
+
+def is_merging(run: RunId) -> bool:
+    return run.rpartition(".")[2].startswith("merge")
+
+
+class PlainBoardScreen:
+    """A line for everything that happened, with the task it happened to."""
+
+    def __init__(self) -> None:
+        self.seqs: dict[RunId, int] = {}
+        self._wide = NARROWEST
+        self._attempts: dict[RunId, Stillness] = {}
+
+    def __enter__(self) -> BoardScreen:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
+        """What was written before is not shown again."""
+        self.seqs = dict(session.seqs)
+        nodes = session.run().pilot.board.nodes.values()
+        ids = (node.task.id for node in nodes if node.task.status not in OVER)
+        self._wide = max(NARROWEST, width_of(ids))
+        for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
+            child = session.child(run)
+            if child is not None and isinstance(child.pilot, TaskState):
+                self._attempts[run] = Stillness(PILOTS["task"], child.pilot)
+
+    def records(self, batch: Sequence[Record]) -> None:
+        for record in batch:
+            if record.seq > self.seqs.get(record.run, 0):
+                self.seqs[record.run] = record.seq
+                self._print(record)
+
+    def live(self, run: RunId, live: Live) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        if text:
+            click.echo(plain(text))
+
+    def end(self, stats: Statistics) -> None:
+        for line in summary(stats):
+            self.note(line)
+
+    def _print(self, record: Record) -> None:
+        for line in [*told(record), *self._warnings(record)]:
+            click.echo(prefixed(record.run, line, self._wide))
+
+    def _warnings(self, record: Record) -> list[Line]:
+        event, run = record.event, record.run
+        if isinstance(event, Opened) and event.kind == "task":
+            self._attempts[run] = Stillness(PILOTS["task"])
+        found = self._attempts[run].take(event) if run in self._attempts else []
+        if isinstance(event, Closed):
+            self._attempts.pop(run, None)
+        return found
+
+
+class JsonBoardScreen(PlainBoardScreen):
+    """Events only, on standard output; everything else goes beside it."""
+
+    def note(self, text: str) -> None:
+        if text:
+            click.echo(plain(text), err=True)
+
+    def _print(self, record: Record) -> None:
+        print_records([record], as_json=True)
+
+
+def prefixed(run: RunId, line: Line, wide: int) -> str:
+    return as_text(Line(line.at, f"{label_of(run):<{wide}} {line.mark}", line.text))
+
+
+def width_of(ids: Iterable[str]) -> int:
+    """Of the column in which they stand; a very long one stands out of it."""
+    return max((len(each) for each in ids if len(each) <= WIDEST), default=0)
+
+
+def summary(stats: Statistics) -> list[str]:
+    other = {"timed out": stats.timed_out, "blocked": stats.blocked, "crashed": stats.crashed}
+    ended = [f"{stats.failed} failed", *(f"{n} {how}" for how, n in other.items() if n)]
+    done = f"{stats.completed} verified, {', '.join(ended)}, {stats.remaining} remaining"
+    resolved = counted(stats.conflicts_resolved, "conflict")
+    merges = f"{stats.merged} merged, {resolved} resolved"
+    if stats.pending_merges:
+        merges += f", {stats.pending_merges} pending"
+    turns = counted(stats.iterations, "iteration")
+    if stats.completed:
+        turns += f" (average {stats.average:g}, fastest {stats.fastest}, slowest {stats.slowest})"
+    cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""
+    return [
+        "",
+        f"{done} · {merges}",
+        f"{turns} · {stats.tokens:,} tokens{cost} · {stats.runtime_s:.0f} s",
+    ]
+
+
+class TerminalBoardScreen(PlainBoardScreen):
+    """News above; below them a table that lives: who works on what, how far, for how long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.live import Live as LiveDisplay
+
+        self._console = Console(highlight=False)
+        self._session: AtWork | None = None
+        self._how_to_stop = ""
+        self._words: dict[RunId, str] = {}
+        self._queued: dict[RunId, str] = {}
+        self._gates: dict[RunId, dict[str, Tick]] = {}
+        self._until = ExitStack()
+        self._live = LiveDisplay(
+            console=self._console,
+            get_renderable=self._table,
+            refresh_per_second=8,
+            transient=True,
+        )
+
+    def __enter__(self) -> BoardScreen:
+        with ExitStack() as stack:
+            stack.enter_context(unseen())
+            stack.enter_context(self._live)
+            self._until = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._until.close()
+
+    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
+        super().begin(session)
+        self._session = session
+        self._how_to_stop = how_to_stop
+
+    def live(self, run: RunId, live: Live) -> None:
+        if live.kind == "queued":
+            self._queued[run] = live.text
+            return
+        if live.kind == "check":
+            self._check(run, live.text)
+            return
+        self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
+
+    def _check(self, run: RunId, text: str) -> None:
+        """Each check has a line of its own, which its next word takes the place of."""
+        assert self._session is not None
+        gate, child = self._gates.setdefault(run, {}), self._session.child(run)
+        for check in checks_of(child):
+            if text[2:].startswith(f"{check.name} "):
+                gate[check.name] = Tick(text, self._session.clock.now())
+
+    def note(self, text: str) -> None:
+        if text:
+            self._console.print(plain(text), markup=False, style="bold")
+
+    def end(self, stats: Statistics) -> None:
+        self._session = None
+        super().end(stats)
+
+    def _print(self, record: Record) -> None:
+        for line in news(record):
+            style = {"✗": "red", "✓": "green", "■": "bold", "?": "yellow"}.get(line.mark, "")
+            text = prefixed(record.run, line, self._wide)
+            self._console.print(text, markup=False, style=style)
+
+    # --- the table ---
+
+    def _table(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2), expand=True)
+        if self._session is None:
+            return table
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=5)
+        table.add_column(no_wrap=True, justify="right")
+        run = self._session.run()
+        state = run.pilot
+        for ref, task_id in state.refs.items():
+            self._row(table, child_of(BOARD, ref), task_id)
+        counts = state.board.counts
+        totals = [f"{counts[s]} {s}" for s in Status if counts.get(s)]
+        since = (self._session.clock.now() - self._session.since).total_seconds()
+        children = [self._session.child(child_of(BOARD, ref)) for ref in state.refs]
+        cost = _dollars(run.tally, *(child.tally for child in children if child is not None))
+        below = f"{' · '.join(filter(None, [*totals, cost]))} · {since:.0f} s\n{self._how_to_stop}"
+        return Group(table, Text(below, style="dim"))
+
+    def _row(self, table: Table, run: RunId, task_id: str) -> None:
+        assert self._session is not None
+        child = self._session.child(run)
+        if child is None:
+            return
+        title = one_line(str(self._session.run().pilot.board[task_id].title), 36)
+        doing, seconds = _doing(child, self._session.clock.now(), self._queued.get(run, ""))
+        words = self._words.get(run, "")
+        how_far = _how_far(child)
+        mark = "●" if child.open_move is not None and not child.asks else "?"
+        checks = checks_of(child)
+        text = f"{how_far}{doing}" if checks or child.asks else f"{how_far}{doing}  {words}"
+        time = f"{_dollars(child.tally)} {seconds:.0f} s".strip()
+        table.add_row(f"{mark} {task_id}", title, text[:90], time)
+        if not checks:
+            self._gates.pop(run, None)
+        for check in checks:
+            tick = self._gates.get(run, {}).get(check.name)
+            table.add_row("", "", ticked(check, tick, self._session.clock.now()), "")
+
+
+class Tick(NamedTuple):
+    """What was last said of a check, and when."""
+
+    text: str
+    at: datetime
+
+
+def checks_of(child: RunState[Any] | None) -> tuple[Check, ...]:
+    """Of the gate that is being run."""
+    open_move = child.open_move if child else None
+    return open_move.move.checks if open_move and isinstance(open_move.move, RunChecks) else ()
+
+
+def ticked(check: Check, tick: Tick | None, now: datetime) -> str:
+    if tick is None:
+        return f"○ {one_line(check.name)} waiting"
+    if not tick.text.startswith("●"):
+        return one_line(tick.text)
+    seconds = (now - tick.at).total_seconds()
+    return f"● {one_line(check.name)} running ({seconds:.0f}s / {check.timeout_s:.0f}s)"
+
+
+def _dollars(*tallies: Tally) -> str:
+    spent = sum(tally.cost_microusd for tally in tallies)
+    return f"${spent / 1e6:.2f}" if spent else ""
+
+
+def _how_far(child: RunState[Any]) -> str:
+    pilot = child.pilot
+    if not isinstance(pilot, TaskState):
+        return ""
+    stuck = f" ⚠ {pilot.warning}" if pilot.warning else ""
+    progress = f" {one_line(pilot.progress, 30)}" if pilot.progress else ""
+    is_next = child.open_move is not None and isinstance(child.open_move.move, TakeTurn)
+    return f"#{pilot.iteration + is_next}{progress}{stuck}  "
+
+
+def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
+    if child.open_move is None:
+        return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
+    asked = "; ".join(f"asks: {one_line(in_full(ask))}" for ask in child.asks.values())
+    since = child.open_move.started_at
+    return asked or describe(child.open_move.move), (now - since).total_seconds()

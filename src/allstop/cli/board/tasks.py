@@ -1,0 +1,345 @@
+"""Tasks: add, list, show, edit, rm, next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from allstop.cli.numbers import MINUTES
+from allstop.cli.output import Context, fitting, json_option, look, print_json, run
+from allstop.core.text import counted, one_line, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from allstop.app.board.overview import TaskView
+    from allstop.app.project import House
+    from allstop.core.commands import Command
+    from allstop.core.moves import CheckResult, ChecksDone
+    from allstop.core.tasks import Task
+
+MARKS = {
+    "pending": "○",
+    "active": "●",
+    "waiting": "?",
+    "review": "◆",
+    "merging": "↥",
+    "done": "✓",
+    "blocked": "■",
+    "failed": "✗",
+    "timeout": "✗",
+    "skipped": "-",
+    "cancelled": "-",
+}
+
+AT_WORK = ("active", "waiting", "merging")
+SAID = ("operation", "needs", "agent", "priority", "iterations", "minutes", "stuck_after", "merged")
+"""What is shown of a task, where it is said."""
+
+
+def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -> tuple[str, ...]:
+    """No id has a comma in it."""
+    return tuple(each.strip() for some in ids for each in some.split(","))
+
+
+def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What can be said of a task, new or old."""
+    for option in (
+        click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
+        click.option("--minutes", type=MINUTES, help="Most time for one attempt."),
+        click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt."),
+        click.option("--priority", type=int, help="Higher is first among equal scores."),
+        click.option("--agent", help="Who does it; else the first choice of [loop]."),
+        click.option("--operation", help="The group it is part of."),
+        click.option("--tag", "tags", multiple=True, help="May be given several times."),
+        click.option("--needs", multiple=True, metavar="ID", callback=_each, help="A task it waits for; several with commas, or given several times."),
+        click.option("--body", help="What is to be done, in detail."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("title")
+@click.option("--id", "task_id", default="", help="Its id; else the next T number.")
+@click.option("--next", "pinned", is_flag=True, help="Put it in front of all others.")
+@task_options
+@json_option
+@click.pass_obj
+def add(
+    context: Context, /, title: str, task_id: str, pinned: bool, as_json: bool, **given: Any
+) -> None:
+    """Put a task on the board."""
+    from allstop.app.board import commands as board
+    from allstop.core.commands import Pin
+    from allstop.core.tasks import NewTask
+
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    new = NewTask(id=task_id, title=title, **values)
+
+    def then(task: Task) -> Sequence[Command]:
+        return [Pin(task=task.id)] if pinned else []
+
+    with context.house() as house:
+        _check_agent(house, given["agent"])
+        task = run(lambda: board.add(house, new, then))
+        shown = look(lambda: _view(house, task.id))
+    if as_json:
+        print_json(shown)
+    else:
+        click.echo(f"{shown.id}  {one_line(shown.title, 200)}" + _waits(shown))
+
+
+def _check_agent(house: House, name: str | None) -> None:
+    if name is not None:
+        from allstop.app.agents.registry import chosen
+
+        chosen(house, name)
+
+
+async def _view(house: House, task_id: str) -> TaskView:
+    from allstop.app.board.overview import view_of
+
+    return await view_of(house, task_id)
+
+
+def _waits(task: TaskView) -> str:
+    return f"  (waits for {', '.join(task.waits_for)})" if task.waits_for else ""
+
+
+@click.command("list")
+@click.option("--status", "statuses", multiple=True, help="Only these; may be given several times.")
+@click.option("--tag", help="Only tasks with this tag.")
+@click.option("--operation", help="Only tasks of this operation.")
+@json_option
+@click.pass_obj
+def list_(
+    context: Context,
+    statuses: tuple[str, ...],
+    tag: str | None,
+    operation: str | None,
+    as_json: bool,
+) -> None:
+    """Every task of the board."""
+    from allstop.app.board.overview import overview
+
+    with context.house() as house:
+        _check_statuses(statuses)
+        board = look(lambda: overview(house))
+        is_somewhere = house.root is not None
+    shown = [
+        task
+        for task in board.tasks
+        if (not statuses or task.status in statuses)
+        and (tag is None or tag in task.tags)
+        and (operation is None or task.operation == operation)
+    ]
+    if as_json:
+        print_json({"tasks": shown, "phase": board.phase, "mode": board.mode})
+        return
+    if not is_somewhere:
+        click.echo("This is no git repository, and only such have a board.")
+    elif not board.tasks:
+        click.echo('The board is empty. Put something on it: allstop add "TITLE"')
+    wide = max((len(task.id) for task in shown), default=0)
+    for task in shown:
+        click.echo(_line(task, wide))
+
+
+def _check_statuses(statuses: tuple[str, ...]) -> None:
+    from allstop.core.tasks import Status
+
+    known = [status.value for status in Status]
+    for status in statuses:
+        if status not in known:
+            raise click.BadParameter(
+                f"{status!r} is no status; there are: {', '.join(known)}", param_hint="--status"
+            )
+
+
+def _line(task: TaskView, wide: int = 0) -> str:
+    """With room for ids of that length; the title gives way first."""
+    front = f"{MARKS[task.status]} {task.id:<{max(8, wide)}} {task.status:<9} "
+    parts = [f"#{one_line(tag)}" for tag in task.tags]
+    if task.pinned:
+        parts.append("[pinned]")
+    if task.held:
+        parts.append("[held]")
+    if task.note:
+        parts.append(f"- {one_line(task.note, 80)}")
+    rest = "".join(f"  {part}" for part in parts) + _waits(task)
+    return front + fitting(task.title, 70, len(front) + len(rest)) + rest
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@click.pass_obj
+def show(context: Context, task_id: str, as_json: bool) -> None:
+    """Everything known of a task."""
+    import msgspec
+
+    from allstop.app.board.remedies import workspace_of
+    from allstop.core.moves import ChecksDone
+
+    with context.house() as house:
+        task = look(lambda: _view(house, task_id))
+        workspace = workspace_of(house, task_id)
+        gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
+    if as_json:
+        more = {"verification": gate.error, "findings": gate.findings, "notes": gate.notes}
+        where = {"workspace": None if workspace is None else str(workspace)}
+        print_json({**msgspec.to_builtins(task), **more, **where})
+        return
+    click.echo(_line(task))
+    if task.body:
+        click.echo(f"\n{plain(task.body)}\n")
+    for name in SAID:
+        value = getattr(task, name)
+        if value:
+            words = ", ".join(value) if isinstance(value, tuple) else str(value)
+            click.echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
+    for attempt in task.attempts:
+        how = attempt.outcome.value if attempt.outcome else "at work"
+        turns = counted(attempt.tally.turns, "turn")
+        click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
+    if task.warning:
+        click.echo(f"warning      ⚠ {task.warning}")
+    if workspace is not None:
+        kept = "" if task.status in AT_WORK else ", kept as it was left"
+        click.echo(f"workspace    {workspace}{kept}")
+    if task.hint:
+        click.echo(f"hint         {plain(task.hint)}")
+    for line in work:
+        click.echo(line)
+
+
+async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
+    """Of its latest attempt: what the checks said last, and where to look."""
+    from allstop.board.change_findings import told
+    from allstop.core.events import MoveEnded
+    from allstop.core.ids import RunId
+    from allstop.core.moves import ChecksDone, TurnDone
+
+    assert task.run is not None
+    gate, is_changed = ChecksDone(), False
+    for record in await house.journal.read(RunId(task.run)):
+        match record.event:
+            case MoveEnded(result=ChecksDone() as result):
+                gate = result
+            case MoveEnded(result=TurnDone(change=change)) if change is not None:
+                is_changed = change.files > 0
+    lines = [f"check        {_graded(check)}" for check in gate.results]
+    lines += [f"finding      {one_line(told(finding), 300)}" for finding in gate.findings]
+    lines += [f"note         {one_line(note, 300)}" for note in gate.notes]
+    lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
+    return gate, [*lines, f"see          allstop log {task.run}"]
+
+
+def _graded(check: CheckResult) -> str:
+    from allstop.board.gate_summary import why
+
+    if check.passed:
+        return f"✓ {check.name}"
+    return f"{'✗' if check.required else '⚠'} {why(check)}"
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.option("--title", help="A new title.")
+@task_options
+@json_option
+@click.pass_obj
+def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None:
+    """Change what is said of a task. `--needs ""` takes all needs away; the same with --tag."""
+    from allstop.app.board import commands as board
+    from allstop.core.commands import EditTask
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import Changes
+
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    for name in ("needs", "tags"):
+        if name in values:
+            values[name] = tuple(each for each in values[name] if each)
+    if not values:
+        raise AllstopError("nothing to change is named", "see `allstop edit --help`")
+    with context.house() as house:
+        _check_agent(house, given["agent"])
+        command = EditTask(task=task_id, changes=Changes(**values))
+        run(lambda: board.tell(house, lambda state: [command]))
+        shown = look(lambda: _view(house, task_id))
+    if as_json:
+        print_json(shown)
+    else:
+        click.echo(_line(shown))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.pass_obj
+def rm(context: Context, task_id: str) -> None:
+    """Take a task off the board; its record and its work stay."""
+    from allstop.app.board import commands as board
+    from allstop.core.commands import RemoveTask
+
+    with context.house() as house:
+        run(lambda: board.tell(house, lambda state: [RemoveTask(task=task_id)]))
+        waiting = look(lambda: board.waiting_for(house, task_id))
+    click.echo(f"{task_id} is cancelled.")
+    say_who_waits(task_id, waiting)
+
+
+def say_who_waits(task_id: str, waiting: Sequence[str]) -> None:
+    """Of a task that was given up."""
+    if waiting:
+        click.echo(
+            f"{', '.join(waiting[:5])}{' and others' if waiting[5:] else ''} can't start without it:"
+            f" `allstop edit {waiting[0]} --needs …`, or `allstop retry {task_id}`."
+        )
+
+
+@click.command("next")
+@click.option("--explain", is_flag=True, help="Show how each score comes about.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True)
+@json_option
+@click.pass_obj
+def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
+    """What would be started next."""
+    from allstop.app.board.overview import choices
+
+    with context.house() as house:
+        found = look(lambda: choices(house, most if explain or as_json else 1))
+    if as_json:
+        print_json({"next": found})
+        return
+    if not found:
+        click.echo("Nothing is ready.")
+    for choice in found:
+        score = choice.score
+        place = _place(choice)
+        title = fitting(choice.task.title, 70, 15 + len(place))
+        click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{place}")
+        if explain:
+            click.echo(f"{'':<15}{_sum(choice)}")
+
+
+def _place(choice: Any) -> str:
+    """Why its score is not what puts it where it is."""
+    if choice.task.assigned:
+        return "  assigned or sent back: in front of pins and scores"
+    return "  pinned: in front of all scores" if choice.pinned else ""
+
+
+def _sum(choice: Any) -> str:
+    score = choice.score
+    parts = {
+        "tasks that need it": score.unblocks,
+        "critical": score.critical,
+        "quick-win": score.quick_win,
+        "operation nearly done": score.nearly_done,
+        "retries": score.retries,
+    }
+    named = [f"{value:+} {name}" for name, value in parts.items() if value]
+    priority = f"priority {choice.task.priority}, then age" if choice.task.priority else "then age"
+    return f"{' '.join(named) or '0'}; {priority}"

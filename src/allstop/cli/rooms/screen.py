@@ -1,0 +1,140 @@
+"""What a room looks like: streamed text over a line to type in, plain lines, or JSON."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import datetime
+from types import TracebackType
+from typing import Protocol
+
+import click
+import msgspec
+
+from allstop.core.room_specs import NoticeKind, TalkMode
+from allstop.core.text import plain
+from allstop.ports import Live
+from allstop.rooms.session import RoomState, rounds
+from allstop.views.rooms import EventType, RoomEvent
+
+_MARKS = {
+    NoticeKind.NOTICE: "●",
+    NoticeKind.REMINDER: "·",
+    NoticeKind.SUGGESTION: "◆",
+    NoticeKind.WARNING: "!",
+    NoticeKind.ENDED: "■",
+    NoticeKind.SUMMARY: " ",
+}
+
+
+class RoomScreen(Protocol):
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person sits before it."""
+        ...
+
+    def event(self, event: RoomEvent) -> None: ...
+    def live(self, live: Live, call_id: str) -> None: ...
+    def standing(self, room: RoomState) -> None: ...
+    def note(self, text: str) -> None: ...
+    def typed(self) -> AsyncIterator[str]: ...
+
+
+class PlainRoomScreen:
+    """One line or paragraph for each event, once it is known."""
+
+    is_interactive = False
+
+    def __enter__(self) -> PlainRoomScreen:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def event(self, event: RoomEvent) -> None:
+        for line in lines_of(event):
+            click.echo(line)
+
+    def live(self, live: Live, call_id: str) -> None:
+        if live.kind in ("trouble", "budget", "near"):
+            self.note(live.text)
+
+    def standing(self, room: RoomState) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        click.echo(plain(text), err=True)
+
+    def typed(self) -> AsyncIterator[str]:
+        return piped_lines(sys.stdin.fileno() if sys.stdin is not None else None)
+
+
+class JsonRoomScreen(PlainRoomScreen):
+    def event(self, event: RoomEvent) -> None:
+        click.echo(msgspec.json.encode(event).decode())
+
+
+def lines_of(event: RoomEvent) -> list[str]:
+    """An event as it stays on the screen."""
+    at = f"{datetime.fromtimestamp(event.ts).astimezone():%H:%M:%S}"
+    text = plain(event.text)
+    match event.type:
+        case EventType.SYSTEM:
+            mark = _MARKS[event.kind or NoticeKind.NOTICE]
+            return [f"{at}  {mark} {text}"]
+        case EventType.HUMAN_MESSAGE:
+            return [f"{at}  you: {text}"]
+        case EventType.AGENT_RESPONSE:
+            head, *rest = text.split("\n")
+            return [f"{at}  {event.sender}: {head}", *(f"{'':10}{line}" for line in rest)]
+        case EventType.AGENT_CALL:
+            return []
+
+
+def chip(room: RoomState) -> str:
+    """Where a session stands, in a few words."""
+    session = room.session
+    if session is None:
+        return "no session"
+    most = rounds(session.spec)
+    if session.spec.mode is TalkMode.AUTOPILOT:
+        where = f"Autopilot: running (turn {session.round})"
+    else:
+        name = "Single" if session.spec.mode is TalkMode.SINGLE else "Collab"
+        where = f"{name}: {session.turns}/{most}"
+    cost = f" · ${session.cost_microusd / 1e6:.4f}" if session.cost_microusd else ""
+    who = f" · {session.speaker} speaks" if session.began else ""
+    if session.paused or session.wait_until:
+        who = f" · waits: {session.paused or session.waits_for}"
+    return f"{where}{who} · {session.tokens:,} tokens{cost}"
+
+
+async def piped_lines(fd: int | None) -> AsyncIterator[str]:
+    """The lines that come through a pipe or from a file, until it ends; None was closed before."""
+    import anyio
+
+    if fd is None:
+        return
+    waits = stat.S_ISFIFO(os.fstat(fd).st_mode) or stat.S_ISSOCK(os.fstat(fd).st_mode)
+    rest = b""
+    while True:
+        if waits or os.isatty(fd):
+            await anyio.wait_readable(fd)
+        chunk = b""
+        with suppress(OSError):
+            chunk = os.read(fd, 65536)
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")

@@ -1,0 +1,260 @@
+"""A room on a terminal: words as they come, and under them a line in which a person types."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import shutil
+import sys
+import termios
+import tty
+import unicodedata
+from collections.abc import AsyncIterator
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from allstop.cli.rooms.screen import PlainRoomScreen, chip, lines_of
+from allstop.core.json_stream import MessageWords
+from allstop.core.room_specs import NoticeKind
+from allstop.core.text import plain
+from allstop.ports import Live
+from allstop.rooms.session import RoomState
+from allstop.views.rooms import EventType, RoomEvent
+
+INDENT = " " * 10
+COLOURS = (36, 35, 32, 33, 34)
+DIM, BOLD, RED = 2, 1, 31
+_KEYS = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.|.)?")
+
+
+class TerminalRoomScreen(PlainRoomScreen):
+    is_interactive = True
+
+    def __init__(self) -> None:
+        self._has_colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self._before: Any = None  # how the terminal was
+        self._drawn = 0  # lines at the bottom that will be drawn again
+        self._chip = ""
+        self._input = ""
+        self._colours: dict[str, int] = {}
+        self._speaker = ""
+        self._call = ""  # whose words count
+        self._other: dict[str, str] = {}  # those of calls that were not shown yet, or are over
+        self._words = MessageWords()
+        self._line = ""  # of what is being said, not complete yet
+        self._said = ""  # all of it
+        self._has_named = False  # who says it
+
+    def __enter__(self) -> TerminalRoomScreen:
+        fd = sys.stdin.fileno()
+        self._before = termios.tcgetattr(fd)
+        tty.setcbreak(fd)
+        self._draw()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._erase()
+        sys.stdout.flush()
+        if self._before is not None:
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
+
+    # --- what happens ---
+
+    def event(self, event: RoomEvent) -> None:
+        match event.type:
+            case EventType.AGENT_CALL:
+                self._begin()
+                self._speaker, self._call = event.target, event.call_id
+                self._hear(self._other.pop(event.call_id, ""))
+            case EventType.AGENT_RESPONSE if self._said.strip() == plain(event.text).strip():
+                self._end_line()
+                used = _used(event)
+                self._print(*([self._dim(f"{INDENT}{used}")] if used else []))
+                self._begin()
+            case EventType.AGENT_RESPONSE:
+                self._give_up("")
+                self._print(*self._coloured(event))
+            case EventType.SYSTEM if event.kind in (NoticeKind.ENDED, NoticeKind.WARNING):
+                self._give_up("discarded")
+                self._print(*self._coloured(event))
+            case _:
+                self._print(*self._coloured(event))
+
+    def live(self, live: Live, call_id: str) -> None:
+        if live.kind != "text":
+            super().live(live, call_id)
+        elif call_id == self._call:
+            self._hear(live.text)
+        else:
+            self._other[call_id] = self._other.get(call_id, "") + live.text
+
+    def _hear(self, text: str) -> None:
+        words = plain(self._words.feed(text))
+        self._said += words
+        *whole, self._line = (self._line + words.replace("\t", "    ")).split("\n")
+        room = max(20, shutil.get_terminal_size().columns - len(INDENT) - len(self._speaker) - 4)
+        while (fits := _fitting(self._line, room)) < len(self._line):
+            at = self._line.rfind(" ", 0, fits)
+            at = at if at > 0 else fits
+            whole.append(self._line[:at])
+            self._line = self._line[at:].lstrip(" ")
+        self._print(*(self._spoken(line) for line in whole))
+
+    def standing(self, room: RoomState) -> None:
+        self._chip = chip(room)
+        self._erase()
+        self._draw()
+
+    def note(self, text: str) -> None:
+        self._print(self._dim(f"{INDENT}{plain(text)}"))
+
+    # --- what is said, line by line ---
+
+    def _begin(self) -> None:
+        self._words, self._line, self._said = MessageWords(), "", ""
+        self._call = ""
+        self._has_named = False
+
+    def _spoken(self, line: str) -> str:
+        if self._has_named:
+            return f"{INDENT}{line}"
+        self._has_named = True
+        at = f"{datetime.now().astimezone():%H:%M:%S}"  # noqa: TID251 - only for the eye
+        return f"{self._dim(at)}  {self._name(self._speaker)}: {line}"
+
+    def _end_line(self) -> None:
+        line, self._line = self._line, ""
+        if line:
+            self._print(self._spoken(line))
+
+    def _give_up(self, why: str) -> None:
+        """What was shown of a reply does not count."""
+        if self._said:
+            self._end_line()
+            if why:
+                self._print(self._dim(f"{INDENT}({why})"))
+        self._begin()
+
+    # --- the terminal ---
+
+    def _coloured(self, event: RoomEvent) -> list[str]:
+        lines = lines_of(event)
+        if event.type is EventType.SYSTEM:
+            code = RED if event.kind is NoticeKind.ENDED else DIM
+            return [self._paint(line, code) for line in lines]
+        who = event.sender
+        return [line.replace(f"  {who}:", f"  {self._name(who)}:", 1) for line in lines]
+
+    def _name(self, who: str) -> str:
+        code = self._colours.setdefault(who, COLOURS[len(self._colours) % len(COLOURS)])
+        return self._paint(who, code, BOLD)
+
+    def _dim(self, text: str) -> str:
+        return self._paint(text, DIM)
+
+    def _paint(self, text: str, *codes: int) -> str:
+        if not self._has_colours or not text:
+            return text
+        return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
+
+    def _print(self, *lines: str) -> None:
+        self._erase()
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        self._draw()
+
+    def _draw(self) -> None:
+        width = shutil.get_terminal_size().columns
+        lines = []
+        if self._line:
+            head = INDENT if self._has_named else f"{INDENT}{self._speaker}: "
+            lines.append(_cut(head + self._line, width - 1))
+        if self._chip:
+            lines.append(self._dim(_cut(self._chip, width - 1)))
+        typed = _cut(self._input[::-1], width - 4)[::-1]  # its end, where one types
+        lines.append(f"> {typed}")
+        sys.stdout.write("\n".join(lines))
+        sys.stdout.flush()
+        self._drawn = len(lines)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
+            sys.stdout.write(f"\r{up}\x1b[J")
+            self._drawn = 0
+
+    # --- typing ---
+
+    async def typed(self) -> AsyncIterator[str]:
+        import anyio
+
+        fd = sys.stdin.fileno()
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        while True:
+            await anyio.wait_readable(fd)
+            data = _read(fd)
+            if not data:
+                return
+            keys = decoder.decode(data)
+            for key in _KEYS.sub("", keys):
+                if key in "\r\n":
+                    line, self._input = self._input, ""
+                    if line.strip():
+                        yield line
+                elif key == "\x04" and not self._input:
+                    return
+                else:
+                    self._input = _edited(self._input, key)
+            self._erase()
+            self._draw()
+
+
+def _read(fd: int) -> bytes:
+    """What was typed; nothing where the terminal has gone away."""
+    try:
+        return os.read(fd, 4096)
+    except OSError:
+        return b""
+
+
+def _edited(text: str, key: str) -> str:
+    match key:
+        case "\x7f" | "\b":
+            return text[:-1]
+        case "\x15":  # Ctrl-U
+            return ""
+        case "\x17":  # Ctrl-W
+            return text.rstrip().rpartition(" ")[0] + " " if " " in text.rstrip() else ""
+        case _:
+            return text + key if key.isprintable() else text
+
+
+def _cut(text: str, columns: int) -> str:
+    return text[: _fitting(text, columns)]
+
+
+def _fitting(text: str, columns: int) -> int:
+    """How many characters of it fit; what is drawn again must not take a second line."""
+    if len(text) <= columns and text.isascii():
+        return len(text)
+    for count, char in enumerate(text):
+        columns -= 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if columns < 0:
+            return count
+    return len(text)
+
+
+def _used(event: RoomEvent) -> str:
+    usage = event.usage
+    if usage is None or not usage.tokens:
+        return ""
+    cost = f" · ${usage.cost_microusd / 1e6:.4f}" if usage.cost_microusd else ""
+    cached = f" ({usage.cached:,} from the cache)" if usage.cached else ""
+    return f"{usage.tokens:,} tokens{cached}{cost}"

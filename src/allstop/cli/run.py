@@ -1,0 +1,279 @@
+"""Doing work in this terminal: run, resume."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from allstop.cli.numbers import DOLLARS
+from allstop.cli.output import Context, json_option, print_json
+from allstop.cli.output import run as run_async
+from allstop.core import bounds
+from allstop.core.text import one_line
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+    from allstop.app.runs.status import Recorded
+    from allstop.board.board_pilot import BoardState
+    from allstop.core.commands import Command
+    from allstop.core.ids import RunId
+    from allstop.engine.local import LocalEngine
+    from allstop.ports import Holder
+    from allstop.views.runs import RunView
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
+@click.option(
+    "--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Tasks at once."
+)
+@click.option(
+    "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop, or you."
+)
+@click.option(
+    "--count", "most", type=click.IntRange(min=1), metavar="N", help="Start no more than N tasks."
+)
+@click.option("--for", "for_", metavar="2h", help="Start none after this long.")
+@click.option("--until", metavar="07:00", help="Start none after this time of day.")
+@click.option("--agent", help="Who works on a PROMPT; else the first choice of [loop].")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Most money for this call.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON, one a line.")
+@click.pass_obj
+def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) -> int:
+    """Work on the board's tasks, each in a workspace of its own, until nothing is ready.
+
+    With IDs only these are worked on. What is no ID is a PROMPT: a task is made for it. Work is
+    checked by the commands of [verification], reviewed as [review] says, and merged.
+    Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
+    """  # fmt: skip
+    with context.house() as house:
+        return run_async(lambda: _run(house, Asked(**given), budget, as_json=as_json))
+
+
+class Asked(NamedTuple):
+    """What `allstop run` was asked to do."""
+
+    what: tuple[str, ...]
+    parallel: int | None
+    mode: str | None
+    most: int | None
+    for_: str | None
+    until: str | None
+    agent: str | None
+
+
+async def _run(house: House, asked: Asked, budget: float | None, *, as_json: bool) -> int:
+    from allstop.app.agents.registry import chosen
+    from allstop.app.board.board_spec import board_spec
+    from allstop.app.board.commands import read
+    from allstop.cli.board.follow_board import go_on, start_tasks
+    from allstop.cli.board.run_board import work
+    from allstop.cli.times import until
+    from allstop.core.board_specs import Mode
+    from allstop.core.ids import BOARD
+    from allstop.ports import HeldError
+
+    known = await read(house)
+    board = known.state.board
+    named = [each for each in asked.what if each in board.nodes]
+    prompts = [each for each in asked.what if each not in board.nodes]
+    _refuse_prompts(prompts, named)
+    mode = Mode(asked.mode) if asked.mode else known.state.chosen
+    only = list(named)
+    spec = board_spec(
+        house,
+        mode=Mode.SEMI if asked.what else mode,
+        slots=asked.parallel,
+        count=asked.most,
+        until=until(house.clock.now(), asked.for_, asked.until),
+        agents=chosen(house, asked.agent) if asked.agent else None,
+    )
+
+    def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
+        todo = _to_do(state, named, prompts, asked.agent, hand_over=hand_over)
+        return _naming(only, named, todo)
+
+    if not house.has_store or BOARD not in house.journal.holders():
+        with suppress(HeldError):  # another process was quicker, and nothing was said yet
+            return await work(
+                house, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
+            )
+    holder = house.journal.holders().get(BOARD)
+    if asked.what:
+        _refuse_for_one(asked, budget, holder)
+        tell = partial(decide, hand_over=True)
+        return await start_tasks(house, tell, only=only, holder=holder, as_json=as_json)
+    return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
+
+
+def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -> None:
+    """How a process that drives the board works on everything else stays as it is."""
+    from allstop.core.errors import AllstopError
+
+    if any(
+        each is not None for each in (asked.parallel, asked.most, asked.for_, asked.until, budget)
+    ):
+        who = f"process {holder.pid}" if holder else "another process"
+        hint = "give such options without IDs and prompts: they are about all tasks"
+        raise AllstopError(f"the board is driven by {who}, for all tasks in one way", hint)
+
+
+def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
+    """One word may be a prompt, but not among others, and not where it is like an id of ours."""
+    from allstop.core.errors import AllstopError
+    from allstop.core.tasks import ID
+
+    is_alone = len(prompts) + len(named) == 1
+    for prompt in prompts:
+        if ID.fullmatch(prompt) and not (is_alone and prompt.isalpha()):
+            raise AllstopError(f"there is no task {prompt!r}", "`allstop list` shows what there is")
+
+
+def _to_do(
+    state: BoardState,
+    named: list[str],
+    prompts: list[str],
+    agent: str | None,
+    *,
+    hand_over: bool = False,
+) -> list[Command]:
+    """With `hand_over` tasks get the agent one by one: else the whole board has been given it."""
+    from allstop.app.board.commands import for_prompt, free_ids
+    from allstop.core.commands import AddTasks, Assign
+    from allstop.core.ids import AgentName
+
+    at_rest = [task for task in named if not state.board[task].open]  # the others go on anyway
+    whom = AgentName(agent) if agent and hand_over else None
+    commands: list[Command] = [Assign(task=task, agent=whom) for task in at_rest]
+    for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
+        new = for_prompt(task_id, prompt, AgentName(agent) if agent else None)
+        commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
+    return commands
+
+
+def _naming(only: list[str], named: list[str], commands: list[Command]) -> list[Command]:
+    """The same; with their new tasks `only` is what was asked for."""
+    from allstop.core.commands import AddTasks
+
+    new = [task.id for each in commands if isinstance(each, AddTasks) for task in each.tasks]
+    only[:] = [*named, *new]
+    return commands
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", required=False)
+@json_option
+@click.pass_obj
+def resume(context: Context, run_id: str | None, as_json: bool) -> int:
+    """Lift an Allstop or a pause; with RUN, go on with it in this terminal."""
+    with context.house() as house:
+        if run_id is None:
+            return run_async(lambda: _lift(house, as_json=as_json))
+        return run_async(lambda: _resume(house, run_id, as_json=as_json))
+
+
+LIFTED = {
+    "stopped": "The stop is lifted.",
+    "paused": "The pause is lifted.",
+    "frozen": "The freeze is lifted.",
+    "running": "Nothing was held.",
+}
+
+
+async def _lift(house: House, *, as_json: bool) -> int:
+    from allstop.app.rooms.threads import thread_of
+    from allstop.app.runs.status import status
+    from allstop.app.stop.allstop import lift
+    from allstop.core.helm import Hold
+
+    lifted = await lift(house, "user")
+    views = (await status(house)).runs
+    open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
+    if as_json:
+        print_json({"lifted": lifted is not Hold.NONE, "runs": open_runs})
+        return 0
+    click.echo(LIFTED[lifted])
+    for view in open_runs:
+        if not view.driven and view.parent is None:
+            thread = thread_of(view.id)
+            do = f"allstop room --resume --thread {thread}" if thread else f"allstop resume {view.id}"  # fmt: skip
+            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {do}")
+    if waiting := [view for view in open_runs if view.parent is not None and not view.driven]:
+        many = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
+        click.echo(f"  {many} to go on   → allstop run")
+    return 0
+
+
+def _is_at_rest(view: RunView) -> bool:
+    """A room is never over; without a session there is nothing to go on with."""
+    return view.kind == "room" and view.status != "interrupted"
+
+
+async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
+    from allstop.app.board.board_spec import board_spec
+    from allstop.app.board.commands import read
+    from allstop.app.raise_limits import hold_to_settings
+    from allstop.app.rooms.threads import thread_of
+    from allstop.app.runs.commands import speak
+    from allstop.app.runs.status import helm_of, record_of
+    from allstop.cli.board.run_board import work
+    from allstop.core.board_specs import Mode
+    from allstop.core.commands import Resume
+    from allstop.core.errors import AllstopError
+    from allstop.core.helm import Hold
+    from allstop.core.ids import BOARD, label_of, root_of
+
+    recorded = await record_of(house, run_id)
+    if (await helm_of(house)).hold is Hold.STOPPED:
+        raise AllstopError("Allstop is in force", "`allstop resume` without a name lifts it")
+    driven = root_of(recorded.run) in house.journal.holders()
+    if not driven and (thread := thread_of(recorded.run)) is not None:
+        hint = f"`allstop room --resume --thread {thread}` goes on with its session"
+        raise AllstopError(f"{run_id} is a room", hint)
+    await speak(house, run_id, Resume())
+    await hold_to_settings(house, run_id, "allstop resume")
+    if driven:
+        click.echo(f"{run_id}: goes on in the process that drives it.")
+        return 0
+    if recorded.opened.kind == "room":
+        return await _resume_room(house, recorded.run, as_json=as_json)
+    if recorded.opened.kind == "auto":
+        return await _resume_auto(house, recorded, as_json=as_json)
+    known = await read(house)
+    is_all = recorded.run == BOARD
+    only = [] if is_all else [label_of(recorded.run)]
+    spec = board_spec(house, mode=known.state.chosen if is_all else Mode.SEMI)  # the others stay
+    return await work(house, spec, lambda state: [], only=only, known=known, as_json=as_json)
+
+
+async def _resume_room(house: House, run_id: RunId, *, as_json: bool) -> int:
+    from allstop.app.rooms.threads import thread_of
+    from allstop.cli.rooms.room import Asked, talk
+
+    thread = thread_of(run_id)
+    assert thread is not None, "a room's run is named so"
+    return await talk(house, Asked(goal=None, thread=thread, resume=True), as_json=as_json)
+
+
+async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> int:
+    import msgspec
+
+    from allstop.app.auto.threads import agents_of
+    from allstop.auto.state import AutoSpec
+    from allstop.cli.auto.auto import drive
+
+    spec = msgspec.convert(recorded.opened.spec, AutoSpec)
+    run_id, agents = recorded.run, agents_of(spec)
+    if not as_json:
+        title = one_line(recorded.opened.title)
+        click.echo(f"{run_id}: {title}. What came before: allstop log {run_id}")
+
+    async def take(engine: LocalEngine) -> RunId:
+        await engine.take(run_id)
+        return run_id
+
+    known = len(recorded.events)
+    return await drive(house, agents, take, as_json=as_json, known=known)

@@ -1,0 +1,1 @@
+"""Commands that set up a repository or try its parts."""

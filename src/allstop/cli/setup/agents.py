@@ -1,0 +1,90 @@
+"""The configured agents, and a real turn with one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def agents(context: click.Context, as_json: bool) -> None:
+    """The configured agents; `agents test NAME` tries one."""
+    if context.invoked_subcommand is not None:
+        return
+    from allstop.app.agents.registry import how_to_name_one
+    from allstop.app.setup.doctor import look_at_agents
+
+    with context.obj.house() as house:
+        found = look_at_agents(house)
+        hint = house.loaded.uncounted if found else how_to_name_one(house)
+    if as_json:
+        print_json({"agents": found})
+        return
+    for agent in found:
+        mark = "✓" if agent.ready else "✗"
+        first = "  (first choice)" if agent.first else ""
+        click.echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
+        click.echo(f"    token budgets {agent.token_budgets}")
+        if agent.hint:
+            click.echo(f"    {agent.hint}")
+    if not found:
+        click.echo("No agent is configured.")
+    if hint:
+        click.echo(f"note: {hint}")
+
+
+@agents.command()
+@click.argument("name")
+@click.argument("words", nargs=-1)
+@click.pass_obj
+def login(context: Context, name: str, words: tuple[str, ...]) -> None:
+    """Let NAME's own program log in, in a home made for its account.
+
+    Your own ~/.codex and ~/.claude stay yours. WORDS are for the program, after `--`: for codex
+    --device-auth, or --with-api-key to read a key from standard input.
+    """
+    from allstop.app.agents import registry
+    from allstop.app.agents.logins import can_log_in, log_in
+
+    with context.house() as house:
+        settings = house.settings.agents[registry.known(house, name)]
+        can_log_in(name, settings)
+        home = log_in(house, name, registry.own_program(house, name, settings), words)
+    click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
+    click.echo("To log out, remove that folder.")
+
+
+@agents.command()
+@click.argument("name")
+@click.option("--prompt", default="Reply with the one word: ready", show_default=True)
+@json_option
+@click.pass_obj
+def test(context: Context, name: str, prompt: str, as_json: bool) -> int:
+    """One real turn with NAME, in an empty box."""
+    with context.house() as house:
+        return run(lambda: _test(house, name, prompt, as_json=as_json))
+
+
+async def _test(house: House, name: str, prompt: str, *, as_json: bool) -> int:
+    from allstop.app.setup.doctor import try_agent
+    from allstop.core.moves import TurnDone
+    from allstop.core.text import one_line
+    from allstop.views.runs import outcome_of
+
+    tried = await try_agent(house, name, prompt)
+    if as_json:
+        print_json(tried)
+        return 0 if isinstance(tried.result, TurnDone) else 1
+    if isinstance(tried.result, TurnDone):
+        click.echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
+        return 0
+    click.echo(f"✗ {name} failed after {tried.seconds:.1f} s: {outcome_of(tried.result)}")
+    return 1

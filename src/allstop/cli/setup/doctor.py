@@ -1,0 +1,90 @@
+"""Is everything needed here? Each thing is tried, and what is missing comes with its cure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+    from allstop.app.setup.doctor import Finding
+    from allstop.core.moves import CheckResult
+
+
+FOR_TASKS = ("repository", "settings", "agents")
+"""Without these there can be rooms, but no work."""
+
+WIDTH = 14
+"""Of the names, at least."""
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Don't run the verification commands.")
+@json_option
+@click.pass_obj
+def doctor(context: Context, quick: bool, as_json: bool) -> int:
+    """Check git, the sandbox, agents, disk, port and keys; say how to fix each.
+
+    The verification commands are run once in the sandbox, on the target branch as it is.
+    """
+    with context.house() as house:
+        return run(lambda: _doctor(house, quick=quick, as_json=as_json))
+
+
+async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
+    from allstop.app.setup.doctor import examine, try_checks
+
+    findings = await examine(house)
+    missing = any(finding.needed and not finding.ok for finding in findings)
+    width = max(WIDTH, *(len(finding.name) for finding in findings))
+    if not as_json:
+        for finding in findings:
+            _print(finding, width)
+    stopped = any(finding.name == "allstop" for finding in findings)
+    checks: list[CheckResult] = []
+    if not (quick or missing or stopped) and house.root and house.settings.verification.commands:
+        checks = await try_checks(house)
+    if as_json:
+        print_json({"ok": not missing, "findings": findings, "checks": checks})
+    else:
+        for result in checks:
+            _print_check(result, width)
+        click.echo(_verdict(findings, checks, missing=missing))
+    return 1 if missing else 0
+
+
+def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: bool) -> str:
+    if missing:
+        return "Something needed is missing."
+    if any(each.name == "allstop" for each in findings):
+        return "Ready once the stop is lifted."
+    lacking = [each.name for each in findings if each.name in FOR_TASKS and not each.ok]
+    if lacking:
+        return f"Not ready for tasks yet: see {' and '.join(lacking)}."
+    failing = [each.name for each in checks if each.required and not each.passed]
+    if failing:
+        return f"Ready, but no work can pass as long as this fails: {', '.join(failing)}."
+    return "Ready."
+
+
+def _print(finding: Finding, width: int) -> None:
+    mark = "✓" if finding.ok else "✗" if finding.needed else "○"
+    click.echo(f"{mark} {finding.name:<{width}} {finding.found}")
+    if finding.hint and not finding.ok:
+        click.echo(f"  → {finding.hint}")
+
+
+def _print_check(result: CheckResult, width: int) -> None:
+    from allstop.app.setup.doctor import what_is_missing
+
+    if result.passed:
+        took = f"{result.seconds:.1f} s"
+        click.echo(f"✓ {'check':<{width}} {result.name} passes in the box ({took})")
+        return
+    click.echo(f"○ {'check':<{width}} {result.name} fails in the box: {what_is_missing(result)}")
+    click.echo(
+        "  → if it passes outside, the box lacks something: see [workspace] link, [sandbox] read"
+    )

@@ -1,0 +1,123 @@
+"""Making a repository ready: init, config, trust."""
+
+from __future__ import annotations
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json
+
+
+@click.command()
+@click.option(
+    "--agent",
+    metavar="COMMAND",
+    default="",
+    help="Who works: a program of yours that takes a prompt on its input, or one found here.",
+)
+@json_option
+@click.pass_obj
+def init(context: Context, agent: str, as_json: bool) -> int:
+    """Write allstop.toml from what this repository and machine have. It never overwrites."""
+    from allstop.app.setup.init import begin
+    from allstop.settings import FILE_NAME
+    from allstop.settings.detection.missing_checks import CODE, warning
+
+    with context.house() as house:
+        detected = begin(house, own=agent)
+        path = house.repository / FILE_NAME
+    warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
+    if as_json:
+        print_json({"file": str(path), "detected": detected, "warnings": warnings})
+        return 0
+    click.echo(f"Wrote {FILE_NAME}.")
+    for check in detected.checks:
+        click.echo(f"  check  {check.run}   ({check.reason})")
+    for each in detected.agents:
+        click.echo(f"  agent  {each.name}   ({each.reason})")
+    if not detected.agents:
+        click.echo("  No agent found: describe a program of yours under [agents] in the file.")
+    for warned in warnings:
+        click.echo(f"\n{warned['text']}\n")
+    click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
+    return 0
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def config(context: Context, as_json: bool) -> None:
+    """Show every setting, its value and where it comes from."""
+    from allstop.settings import describe_origin, rows
+
+    with context.house() as house:
+        found = list(rows(house.loaded))
+        untrusted = house.loaded.untrusted
+        notes = house.loaded.notes
+    if as_json:
+        print_json(
+            {
+                "settings": [
+                    {"key": row.key, "value": row.value, "origin": describe_origin(row.origin)}
+                    for row in found
+                ],
+                "untrusted": [str(each) for each in untrusted],
+                "notes": list(notes),
+            }
+        )
+        return
+    width = max(len(row.key) for row in found)
+    for row in found:
+        click.echo(f"{row.key:<{width}}  {_shown(row.value):<28} {describe_origin(row.origin)}")
+    for note in (*untrusted, *notes):
+        click.echo(f"note: {note}")
+
+
+def _shown(value: object) -> str:
+    import msgspec
+
+    if value is None:
+        return "-"
+    return msgspec.json.encode(value).decode()
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Accept without asking.")
+@json_option
+@click.pass_obj
+def trust(context: Context, yes: bool, as_json: bool) -> int:
+    """Accept what this repository's allstop.toml asks of this machine.
+
+    That is: what runs outside the sandbox, what widens it, and where keys go. Any change of it
+    has to be accepted again.
+    """
+    from allstop.app.setup.init import accept
+
+    with context.house() as house:
+        asked, untrusted = house.checkout.asked, list(house.checkout.untrusted)
+        counts = house.loaded
+        untrusted += [each for each in counts.untrusted if each not in untrusted]
+        if as_json and not yes:
+            print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
+            return 0
+        if not untrusted and house.is_trusted:
+            click.echo("Nothing new to accept.")
+            return 0
+        for each in untrusted:
+            click.echo(f"  {each}")
+        if not untrusted:
+            click.echo("  commands of scripted agents and checks may run where there is no sandbox")
+        if not yes and not _agreed():
+            click.echo("Not accepted.")
+            return 1
+        accept(house, asked, counts.asked)  # what was shown, whatever the file says by now
+    click.echo("Accepted, as shown.")
+    return 0
+
+
+def _agreed() -> bool:
+    import sys
+
+    if not sys.stdin.isatty():
+        click.echo("Not a terminal: say --yes to accept.", err=True)
+        return False
+    return click.confirm("Accept this?")

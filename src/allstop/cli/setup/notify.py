@@ -1,0 +1,40 @@
+"""Whether a person can be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+
+
+@click.group()
+def notify() -> None:
+    """How you are told; `notify test` tries everything that is configured."""
+
+
+@notify.command()
+@json_option
+@click.pass_obj
+def test(context: Context, as_json: bool) -> int:
+    """Send one message to everything in [notify], and say what came of it."""
+    with context.house() as house:
+        return run(lambda: _test(house, as_json=as_json))
+
+
+async def _test(house: House, *, as_json: bool) -> int:
+    from allstop.app.notify.channels import try_tellers
+
+    tried = await try_tellers(house)
+    if as_json:
+        print_json({"told": tried})
+    else:
+        for each in tried:
+            click.echo(f"✗ {each.name}: {each.why}" if each.why else f"✓ {each.name}")
+        if not tried:
+            click.echo("There is nothing to tell you through. Set [notify] urls in your settings.")
+    return 0 if tried and not any(each.why for each in tried) else 1

@@ -1,0 +1,60 @@
+"""Everything that happens here, as it happens: watch."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, run
+
+if TYPE_CHECKING:
+    from allstop.app.project import House
+    from allstop.ports import Placed
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_obj
+def watch(context: Context, as_json: bool) -> None:
+    """Show what happens in all runs, whichever process drives them, until Ctrl-C.
+
+    It only looks: ending it stops nothing.
+    """
+    from allstop.cli.control import show_status
+
+    if not as_json:
+        show_status(context, as_json=False)
+        click.echo("\nWhat happens from now on; Ctrl-C ends the watch and nothing else.")
+    with context.house() as house:
+        run(lambda: _watch(house, as_json=as_json))
+
+
+async def _watch(house: House, *, as_json: bool) -> None:
+    import anyio
+
+    from allstop.app.live_runs import Watcher
+
+    watcher = Watcher(house)
+    await watcher.begin()
+    watcher.tell(lambda placed: _show(placed, as_json=as_json))
+    async with anyio.create_task_group() as group:
+        group.start_soon(watcher.follow)
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for _ in signals:
+                group.cancel_scope.cancel()
+
+
+def _show(placed: Sequence[Placed], *, as_json: bool) -> None:
+    from allstop.cli.log import as_text, print_records
+    from allstop.core.text import plain
+    from allstop.views.runs import lines
+
+    for each in placed:
+        if as_json:
+            print_records([each.record], as_json=True)
+            continue
+        for line in lines(each.record.event):
+            click.echo(f"{plain(each.record.run):<14} {as_text(line)}")

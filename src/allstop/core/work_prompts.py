@@ -1,0 +1,146 @@
+"""What a task's agent is told. The words are data; nothing here decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from allstop.core.board_specs import EDITION
+from allstop.core.moves import CheckResult, ChecksDone, Finding
+from allstop.core.prompt import Prompt, prompt
+from allstop.core.text import ending
+
+SIGNALS = """\
+You work alone in a clone of the repository; commit your work or leave it in the files, both count.
+End your final message with exactly one of these lines, and nothing after it:
+<promise>COMPLETE</promise>            the work is done; it will be checked
+<promise>BLOCKED: reason</promise>     it cannot be done as it stands
+<promise>PENDING: question</promise>   you need an answer from a person first"""
+
+PROGRESS = """\
+<promise>PROGRESS: 40% text</promise>  how far you are; another turn follows"""
+
+OUTPUT_CHARS = 4000
+
+
+@lru_cache(maxsize=512)
+def turn(goal: str, news: str, edition: int) -> Prompt:
+    """Whoever goes on without other news is told the same again: it is not made anew each time."""
+    return prompt(again(goal, news, edition) if news else first(goal, edition))
+
+
+def first(goal: str, edition: int = EDITION) -> str:
+    return f"{goal.strip()}\n\n{_signals(edition)}\n"
+
+
+def again(goal: str, news: str, edition: int = EDITION) -> str:
+    return f"{goal.strip()}\n\n{news.strip()}\n\n{_signals(edition)}\n"
+
+
+def _signals(edition: int) -> str:
+    return SIGNALS if edition < 2 else f"{SIGNALS}\n{PROGRESS}"
+
+
+def failed_checks(failed: Sequence[CheckResult]) -> str:
+    return "\n\n".join(
+        ["You said the work is complete. These checks disagree:", *map(_failed, failed)]
+    )
+
+
+def failed_gate(gate: ChecksDone) -> str:
+    parts = [failed_checks(gate.failed)] if gate.failed else []
+    return _coded(gate, [*parts, *_fatal(gate.findings), *_where(gate.notes)])
+
+
+def failed_merge(gate: ChecksDone, target: str) -> str:
+    parts = [f"Your work does not pass once it is merged with what is new on {target}."]
+    found = [*map(_failed, gate.failed), *_fatal(gate.findings), *_where(gate.notes)]
+    return _coded(gate, [*parts, *found])
+
+
+def failed_joined(gate: ChecksDone, target: str, tip: str) -> str:
+    moved = (
+        f"{target} has moved since your work began. What is new there, up to {tip[:10]}, has been"
+        " merged into your clone; together with it your work does not pass."
+    )
+    found = [*map(_failed, gate.failed), *_fatal(gate.findings), *_where(gate.notes)]
+    return _coded(gate, [moved, *found])
+
+
+def _where(notes: Sequence[str]) -> list[str]:
+    return [f"Of the clone in which that was found: {'; '.join(notes)}."] if notes else []
+
+
+def _coded(gate: ChecksDone, parts: Sequence[str]) -> str:
+    text = "\n\n".join(parts)
+    return f"{gate.error}: {text}" if gate.error else text
+
+
+_FATAL = {"conflict_markers": "There are conflict markers in these files; resolve them:"}
+
+
+def _fatal(findings: Sequence[Finding]) -> list[str]:
+    """What fails the gate whatever the checks say, by kind."""
+    fatal = [finding for finding in findings if finding.fatal]
+    return [
+        "\n".join(
+            [
+                _FATAL.get(kind, "These files are protected; put them back as they were:"),
+                *(f"  {finding.path}" for finding in fatal if finding.kind == kind),
+            ]
+        )
+        for kind in dict.fromkeys(finding.kind for finding in fatal)
+    ]
+
+
+def conflicts(paths: Sequence[str]) -> str:
+    files = "\n".join(f"  {path}" for path in paths)
+    return (
+        "Others have changed the same places meanwhile. Their work has been merged into your"
+        f" clone; resolve the conflicts in these files, keep what both wanted:\n{files}"
+    )
+
+
+GIVEN = (
+    "A person has worked on this by hand meanwhile. Their commits are merged into your clone: look at"
+    " `git log` and at the files before you go on."
+)
+
+STASHED = (
+    "You were stopped in the middle of your work; what was not committed then is in `git stash`."
+)
+
+
+def _failed(result: CheckResult) -> str:
+    how = "timed out" if result.timed_out else f"exit code {result.code}"
+    before = "; it fails without your work too" if result.failed_before else ""
+    return f"$ {result.run}\n({how}{before})\n{ending(result.output.strip(), OUTPUT_CHARS)}"
+
+
+NO_CHANGE = (
+    "You said the work is complete, but nothing has changed in the repository. "
+    "Do the work, or say why it cannot be done."
+)
+LOOSE = (
+    "You said the work is complete, but these are repositories of their own inside this one, and"
+    " what you committed in them is nowhere else: {names}. Merged, it would be lost. Make their"
+    " files part of this repository, or set a submodule back to a commit that it had; if the work"
+    " can't be done so, say that you are blocked."
+)
+CAPPED = (
+    "Your last turn was cut off because it had used all the tokens a turn may use. What you did"
+    " is kept. Go on from there, in smaller steps."
+)
+NO_SIGNAL = "Go on. When the work is done, say so with the line given below."
+
+
+def answered(question: str, answer: str) -> str:
+    return f"You asked: {question}\nThe answer: {answer}"
+
+
+def told(text: str) -> str:
+    return f"A person says: {text}"
+
+
+def loose(paths: Sequence[str]) -> str:
+    return LOOSE.format(names=", ".join(paths))

@@ -1,0 +1,29 @@
+"""What every drive of a process works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from allstop.core.asks import Ask
+from allstop.core.ids import AgentName, RunId
+from allstop.core.run import OpenMove
+from allstop.engine.budgets import Purse
+from allstop.engine.daily_budget import Days
+from allstop.engine.hands import Hands
+from allstop.engine.helm_reader import Bridge
+from allstop.engine.slots import Capacity
+from allstop.ports import Clock, Journal, Live
+
+
+class Deck(NamedTuple):
+    journal: Journal
+    hands: Hands
+    clock: Clock
+    bridge: Bridge
+    capacity: Capacity
+    purse: Purse
+    show: Callable[[RunId, Live], None]
+    days: Days
+    appraise: Callable[[Ask, OpenMove | None], Ask]  # with what the policy says of it there
+    most_microusd: Callable[[AgentName, int], int]  # what so many tokens of an agent may cost

@@ -1,0 +1,49 @@
+"""Looks, while programs work in workspaces, whether these outgrow what they may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import anyio
+
+from allstop.core.ids import RunId
+from allstop.core.moves import FailureKind
+from allstop.engine.deadlines import Patience
+from allstop.ports import Workspaces
+
+Look: TypeAlias = Callable[[str], Awaitable[str]]
+"""Asks of a workspace why what is at work there may not go on; "" where it may."""
+
+
+class Space:
+    """One watch for all; while nothing is at work, nothing is looked at."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+        self._at_work: dict[RunId, tuple[str, Look, Patience]] = {}
+        self._begun = anyio.Event()
+
+    @contextmanager
+    def watched(self, run: RunId, workspace: str, patience: Patience, look: Look) -> Iterator[None]:
+        """What is done in the block is called off once too much room is taken."""
+        self._at_work[run] = (workspace, look, patience)
+        self._begun.set()
+        try:
+            yield
+        finally:
+            del self._at_work[run]
+
+    async def keep(self) -> None:
+        """Runs until cancelled: while it does, what takes too much room is ended."""
+        while True:
+            if not self._at_work:
+                self._begun = anyio.Event()
+                await self._begun.wait()
+            await anyio.sleep(self._workspaces.look_every_s)
+            for run, entry in list(self._at_work.items()):
+                workspace, look, patience = entry
+                why = await look(workspace)
+                if why and self._at_work.get(run) is entry:
+                    patience.call_off(FailureKind.OUT_OF_ROOM, why)

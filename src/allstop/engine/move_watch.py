@@ -1,0 +1,76 @@
+"""What an agent says while it works, on its way to the drive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from allstop.core.asks import Answer, Ask
+from allstop.core.events import Event, Reached, ThreadOpened
+from allstop.core.ids import MoveId
+from allstop.core.moves import Item
+from allstop.ports import Live
+
+
+class Listener(Protocol):
+    """Whoever drives the run."""
+
+    def show(self, live: Live) -> None: ...
+    async def record(self, event_at: Callable[[datetime], Event]) -> None: ...
+    async def note(self, move_id: MoveId, item: Item) -> None: ...
+    async def words(self) -> str: ...
+    async def ask(self, move_id: MoveId, ask: Ask) -> Answer: ...
+
+
+class Words(Protocol):
+    """Text that is shown as it comes, in pieces; what may become a secret is held back."""
+
+    def feed(self, text: str) -> str: ...
+    def end(self) -> str: ...
+
+
+class MoveWatch(Struct):
+    """Lets an agent speak to the drive about one move only."""
+
+    _drive: Listener
+    _move_id: MoveId
+    _new_words: Callable[[], Words] | None
+    _words: dict[str, Words] = {}  # by kind
+
+    def live(self, live: Live) -> None:
+        if self._new_words is None:
+            self._drive.show(live)
+            return
+        words = self._words.get(live.kind)
+        if words is None:
+            words = self._words[live.kind] = self._new_words()
+        if shown := words.feed(live.text):
+            self._drive.show(Live(live.kind, shown))
+
+    @property
+    def has_spoken(self) -> bool:
+        return bool(self._words)
+
+    def end(self) -> None:
+        """Nothing more is said: what was held back is shown."""
+        for kind, words in self._words.items():
+            if rest := words.end():
+                self._drive.show(Live(kind, rest))
+
+    async def opened(self, thread: str) -> None:
+        await self._drive.record(lambda now: ThreadOpened(at=now, id=self._move_id, thread=thread))
+
+    async def saw(self, item: Item) -> None:
+        await self._drive.note(self._move_id, item)
+
+    async def words(self) -> str:
+        return await self._drive.words()
+
+    async def reached(self) -> None:
+        await self._drive.record(lambda now: Reached(at=now, id=self._move_id))
+
+    async def ask(self, ask: Ask) -> Answer:
+        return await self._drive.ask(self._move_id, ask)

@@ -1,0 +1,25 @@
+"""A run's state from all of its record, or from what has come since it was last known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allstop.core import run
+from allstop.core.events import Opened
+from allstop.core.run import Folded, Pilot
+from allstop.ports import Record
+
+
+def fold(
+    pilots: Mapping[str, Pilot[Any]], records: Sequence[Record], known: Folded[Any] | None
+) -> tuple[Pilot[Any], Folded[Any]]:
+    """The run, and who decides for it."""
+    events = [record.event for record in records]
+    opened = known.state.opened if known else events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    pilot = pilots[opened.kind]
+    if known is None:
+        return pilot, Folded(run.fold(pilot, events), records[-1].seq)
+    seq = records[-1].seq if records else known.seq
+    return pilot, Folded(run.fold_on(pilot, known.state, events), seq)

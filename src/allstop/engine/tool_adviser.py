@@ -1,0 +1,111 @@
+"""Questions of an agent's tools: a model answers where it is sure, else whoever comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.auto.tool_advice import Advice, question_talk, read_advice
+from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.ids import RunId
+from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
+from allstop.core.prompt import prompt_of
+from allstop.core.text import one_line
+from allstop.engine.null_watch import Unwatched
+from allstop.ports import Agent, Live, Turn
+
+if TYPE_CHECKING:
+    from allstop.engine.activity_watch import Heard
+
+ADVICE_S = 120.0
+MOST = 20
+"""Of one turn: an agent that asks more often has other troubles."""
+
+
+class Advising:
+    """A watch that asks a model first; only questions, never whether something may be done."""
+
+    def __init__(self, watch: Heard, adviser: Agent, run: RunId, move: TakeTurn) -> None:
+        self._watch = watch
+        self._adviser = adviser
+        self._run = run
+        self._move = move
+        self._asked = 0
+        self.used = Usage()
+
+    def live(self, live: Live) -> None:
+        self._watch.live(live)
+
+    async def opened(self, thread: str) -> None:
+        await self._watch.opened(thread)
+
+    async def saw(self, item: Item) -> None:
+        await self._watch.saw(item)
+
+    async def words(self) -> str:
+        return await self._watch.words()
+
+    async def reached(self) -> None:
+        await self._watch.reached()
+
+    async def ask(self, ask: Ask) -> Answer:
+        if not ask.questions or self._asked >= MOST or self._left == 0:
+            return await self._watch.ask(ask)
+        self._asked += 1
+        advice = await self._advice(ask)
+        assert self._move.adviser is not None, "who advises is named in the move"
+        by, at_least = self._move.adviser.agent, self._move.adviser.min_confidence
+        if isinstance(advice, str):
+            await self._watch.saw(Item(kind="unadvised", text=f"{words(ask)} ({by}: {advice})"))
+            return await self._watch.ask(ask)
+        is_sure = advice.confidence >= at_least
+        await self._watch.saw(_noted(ask, advice, by, kind="answered" if is_sure else "unsure"))
+        if not is_sure:
+            return await self._watch.ask(ask)
+        return Answer(leave=Leave.ALLOW, answers=advice.answers, by=by)
+
+    def charged(self, result: TurnDone | Failed) -> TurnDone | Failed:
+        """The turn's result, with what its advice used."""
+        return replace(result, usage=_plus(result.usage, self.used))
+
+    @property
+    def _left(self) -> int | None:
+        """Of the tokens that are reserved for advice: as many as for the turn itself."""
+        most = self._move.max_tokens
+        return None if most is None else max(0, most - self.used.tokens)
+
+    async def _advice(self, ask: Ask) -> Advice | str:
+        talk = question_talk(ask, self._move.prompt.whole)
+        turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._left)
+        result: TurnDone | Failed | None = None
+        self._watch.patience.hold()  # it is not the agent that is silent
+        try:
+            with anyio.move_on_after(ADVICE_S):
+                result = await self._adviser.take_turn(turn, Unwatched())
+        finally:
+            self._watch.patience.release()
+        if result is None:
+            self.used = _plus(self.used, Usage(input=self._left or 0))  # nobody knows
+            return f"no answer within {ADVICE_S:g} s"
+        self.used = self.charged(result).usage
+        if isinstance(result, Failed):
+            return one_line(result.message or result.kind.value, 200)
+        return read_advice(result.text, ask)
+
+
+def _plus(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input=one.input + other.input,
+        cached=one.cached + other.cached,
+        output=one.output + other.output,
+        cost_microusd=one.cost_microusd + other.cost_microusd,
+        model=one.model or other.model,
+    )
+
+
+def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:
+    answers = "; ".join(advice.answers)
+    why = f"{by}, confidence {advice.confidence:g}: {advice.reason}"
+    return Item(kind=kind, text=f"{words(ask)} → {answers} ({why})")

@@ -1,0 +1,1 @@
+"""Merges of verified work into a target branch. Pure."""

@@ -1,0 +1,153 @@
+"""One merge: the work and the tip of the target become a commit, pass the gate, and land."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core import work_prompts
+from allstop.core.board_specs import MergeSpec
+from allstop.core.commands import Resume, Retry
+from allstop.core.events import Commanded, Event, MoveEnded
+from allstop.core.gate import Gate, Protection
+from allstop.core.moves import (
+    OURS,
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Finish,
+    Integrate,
+    Integrated,
+    Land,
+    Landed,
+    Move,
+    Outcome,
+    Result,
+    Revert,
+    RunChecks,
+    Wait,
+)
+from allstop.core.retries import Backoff
+from allstop.core.run import Brief
+from allstop.core.text import one_line
+
+BUSY = Backoff(first_s=5.0, factor=2.0, retries=1_000_000)
+BUSY_MOST = timedelta(seconds=60)
+"""How often somebody's checkout is looked at again."""
+
+TROUBLE = Backoff(first_s=2.0, factor=3.0, retries=3)
+
+
+class MergeState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: MergeSpec
+    made: Integrated | None = None
+    checked: bool = False
+    landed: bool = False
+    busy: int = 0  # how often in a row somebody's changes were in the way
+    failures: int = 0
+    wait_until: datetime | None = None
+    waits_for: str = ""
+    end: Outcome | None = None
+    note: str = ""
+    news: str = ""  # for the agent whose work does not fit
+
+
+class MergePilot:
+    kind = "merge"
+    ends_when_stopped = False
+    needs_slots = True
+
+    def begin(self, spec: dict[str, object]) -> MergeState:
+        return MergeState(spec=msgspec.convert(spec, MergeSpec))
+
+    def evolve(self, state: MergeState, event: Event) -> MergeState:
+        match event:
+            case MoveEnded(result=result, at=at):
+                return _came_back(replace(state, wait_until=None), result, at)
+            case Commanded(command=Retry() | Resume()):
+                return replace(state, wait_until=None)
+            case _:
+                return state
+
+    def unheard(self, state: MergeState) -> tuple[str, ...]:
+        return ()  # it takes no turns
+
+    def next_move(self, state: MergeState, brief: Brief) -> Move:
+        spec, made = state.spec, state.made
+        if state.end is not None:
+            return Finish(outcome=state.end, note=state.note, facts={"news": state.news})
+        if state.wait_until is not None and brief.now < state.wait_until:
+            is_busy = bool(state.busy)
+            return Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
+        if made is None and spec.revert:
+            return Revert(commit=spec.revert, target=spec.target, message=spec.message)
+        if made is None:
+            return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
+        gate = made.gate or spec.gate
+        if not state.checked and (gate.checks or _forbids(made.gate)):
+            return RunChecks.by(gate, spec.task, commit=made.commit)
+        if not state.landed:
+            return Land(target=spec.target, tip=made.tip, commit=made.commit)
+        commit = "" if made.commit == made.tip else made.commit  # the tip is somebody else's
+        return Finish(outcome=Outcome.DONE, facts={"commit": commit})
+
+
+def _forbids(gate: Gate | None) -> bool:
+    """Whether there is something to look at, also where no command is to be run."""
+    return gate is not None and bool(gate.protected) and gate.protection is Protection.FAIL
+
+
+def _is_known(spec: MergeSpec, made: Integrated) -> bool:
+    """Whether this tree has passed this gate: another one may be on the target since."""
+    if made.commit == made.tip:
+        return True
+    is_same_gate = made.gate is None or made.gate.mark == spec.verified_by
+    return bool(made.tree) and made.tree == spec.verified and is_same_gate
+
+
+def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
+    match result:
+        case Integrated():
+            is_known = _is_known(state.spec, result)
+            return replace(state, made=result, checked=is_known, failures=0)
+        case ChecksDone(passed=True):
+            return replace(state, checked=True)
+        case ChecksDone(failed=failed, findings=findings):
+            fatal = [finding.path for finding in findings if finding.fatal]
+            names = ", ".join([*(check.name for check in failed), *fatal])
+            return replace(
+                state,
+                end=Outcome.CONFLICT,
+                note=f"merged with {state.spec.target}, it fails: {names}",
+                news=work_prompts.failed_merge(result, state.spec.target),
+            )
+        case Landed():
+            return replace(state, landed=True)
+        case Failed():
+            return _failed(state, result, at)
+        case _:
+            return state
+
+
+def _failed(state: MergeState, failed: Failed, at: datetime) -> MergeState:
+    message = one_line(failed.message, 300)
+    if failed.kind in OURS:
+        return state  # what git has, it has: every move looks first
+    if failed.kind is FailureKind.MOVED:
+        return replace(state, made=None, checked=False)
+    if failed.kind is FailureKind.CONFLICT:
+        return replace(state, end=Outcome.CONFLICT, note=f"conflicts: {message}")
+    if failed.kind is FailureKind.BUSY:
+        busy = state.busy + 1
+        delay = min(BUSY.delay(min(busy, 8), state.spec.task), BUSY_MOST)
+        return replace(state, busy=busy, wait_until=at + delay, waits_for=message)
+    if state.failures < TROUBLE.retries:
+        failures = state.failures + 1
+        delay = TROUBLE.delay(failures, state.spec.task)
+        return replace(
+            state, failures=failures, busy=0, wait_until=at + delay, waits_for="tries again later"
+        )
+    return replace(state, end=Outcome.FAILED, note=f"{failed.kind}: {message}")

@@ -1,0 +1,47 @@
+"""What find may look for; it may not change or start anything."""
+
+from __future__ import annotations
+
+from allstop.policy.argument_kinds import unlike
+from allstop.policy.command_line import set_of
+from allstop.policy.options import NO_VALUE
+from allstop.policy.paths import Where, readable
+
+Words = tuple[str, ...]
+
+_PLAIN = set_of(
+    "! ( ) , -not -a -and -o -or -empty -readable -writable -executable -prune -print -print0 -ls"
+    " -depth -d -xdev -mount -follow -true -false -quit -daystart -noleaf -nouser -nogroup"
+    " -ignore_readdir_race -noignore_readdir_race"
+)
+_VALUED = {
+    name: kind
+    for kind, names in {
+        "text": "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype"
+        " -size -perm -user -group -regextype -printf -lname -ilname -fstype -newermt",
+        "num": "-mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -links -inum -uid -gid",
+        "path": "-newer -anewer -cnewer -samefile",
+    }.items()
+    for name in names.split()
+}
+
+
+def find(words: Words, where: Where) -> str:
+    awaited, in_expression = "", False
+    for word in words:
+        why = ""
+        if awaited:
+            why, awaited = unlike(awaited, word, where), ""
+        elif word in _VALUED:
+            awaited, in_expression = _VALUED[word], True
+        elif word in _PLAIN:
+            in_expression = True
+        elif word in ("-L", "-H", "-P") and not in_expression:
+            continue
+        elif word.startswith("-") or in_expression:
+            why = f"{word} is not on the list"
+        else:
+            why = readable(word, where)
+        if why:
+            return why
+    return NO_VALUE if awaited else ""

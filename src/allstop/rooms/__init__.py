@@ -1,0 +1,1 @@
+"""Rooms: agents that talk about a goal. Pure."""

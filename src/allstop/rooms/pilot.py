@@ -1,0 +1,400 @@
+"""A room: agents that talk about a goal, until it is reached or somebody says stop."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from allstop.core import context_window
+from allstop.core.brakes import seconds_in
+from allstop.core.commands import Abort, Allstop, Interrupt, Resume, Retry, Say, StartSession
+from allstop.core.context_window import FORGETFUL, Memory, Pace, Window, WindowSpec
+from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
+from allstop.core.ids import AgentName
+from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
+from allstop.core.prompt import (
+    FORGOTTEN,
+    Lifetime,
+    Part,
+    Prompt,
+    Talk,
+    digest_of,
+    part,
+    prompt_knowing,
+)
+from allstop.core.retries import MOVING, back_at
+from allstop.core.room_specs import (
+    JSON_ONLY,
+    ROUTER,
+    TRY,
+    YOU,
+    Ending,
+    Notice,
+    NoticeKind,
+    Seat,
+    TalkMode,
+    goal_part,
+    item_part,
+    round_part,
+    system_prompt,
+)
+from allstop.core.run import Brief
+from allstop.core.text import one_line
+from allstop.rooms import session as talks
+from allstop.rooms.envelope import Reply, envelope_schema, read_envelope
+from allstop.rooms.session import RoomSpec, RoomState, Session
+
+AGAIN = frozenset(
+    {
+        FailureKind.NETWORK,
+        FailureKind.OVERLOADED,
+        FailureKind.UNAVAILABLE,
+        FailureKind.CRASHED,
+        FailureKind.EXITED,
+        FailureKind.STALLED,
+        FailureKind.TIMED_OUT,
+    }
+)
+"""What may go better the next time."""
+
+THREAD = WindowSpec()
+"""What is remembered of a whole thread, for single answers."""
+
+
+class RoomPilot:
+    kind = "room"
+    ends_when_stopped = True
+    needs_slots = False
+
+    def begin(self, spec: dict[str, object]) -> RoomState:
+        return RoomState(spec=msgspec.convert(spec, RoomSpec))
+
+    def evolve(self, state: RoomState, event: Event) -> RoomState:
+        if state.news:
+            state = replace(state, news=())
+        match event:
+            case MoveStarted(move=TakeTurn() as begun):
+                return _called(state, begun.agent, begun.prompt.chars, event.at)
+            case MoveEnded(result=TurnDone() as done):
+                return _spoke(_held(state, event.held_s), done, event.at)
+            case MoveEnded(result=Failed() as failed):
+                return _failed(_held(state, event.held_s), failed, event.at)
+            case Commanded(command=Say(text=text)):
+                return _said(state, text)
+            case Commanded(command=Resume() | Retry()) if state.session is not None:
+                return replace(state, session=_freed(state.session))
+            case Commanded(command=StartSession() as start, at=at):
+                return _started(state, start, at)
+            case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
+                return _ended(_cut(state, at), Ending.STOPPED_BY_USER)
+            case Commanded(command=Interrupt(), at=at):
+                return _ended(_cut(state, at), Ending.CANCELED_BY_USER)
+            case _:
+                return state
+
+    def unheard(self, state: RoomState) -> tuple[str, ...]:
+        return ()  # what is said in a room is for all who come after it
+
+    def next_move(self, state: RoomState, brief: Brief) -> Move:
+        session = state.session
+        if session is None:
+            return Wait(reason="no session is active", idle=True)
+        if session.paused:
+            return Wait(reason=session.paused, for_person=True, failure=session.paused_by)
+        if session.wait_until is not None and brief.now < session.wait_until:
+            return Wait(reason=session.waits_for, until=session.wait_until)
+        seat = session.spec.seat(session.speaker)
+        assert seat is not None, "only who sits at the table is asked"
+        return TakeTurn(
+            agent=seat.agent,
+            prompt=_prompt(state, session, seat),
+            thread=state.threads.get(seat.agent),
+            timeout_s=min(seat.turn_s, max(0.0, session.seconds_left)),
+            idle_s=seat.idle_s,
+            max_tokens=seat.max_tokens,
+        )
+
+
+# --- what an agent is told ---
+
+
+def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
+    """The goal, what was said last, and the round; what is known of those items is not made anew."""
+    spec = session.spec
+    pace, lifetime = _pace(state, session, seat.agent, seat.memory)
+    window, goal = session.window, session.goal
+    if not pace.is_elastic:
+        most_chars = int(spec.window.tokens * state.chars_a_token)
+        window = context_window.newest(window, spec.window.items, most_chars)
+    notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
+    talk = Talk(
+        system=system_prompt(seat.agent, session.agents),
+        parts=_parts(goal, window.parts, Part(text=notes), lifetime),
+        lifetime=lifetime,
+        reply_schema=envelope_schema(session.agents),
+    )
+    digests = f"{goal.digest}{window.digests}{digest_of(notes)}"
+    return prompt_knowing(talk, digests, len(goal.text) + window.chars + len(notes))
+
+
+def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) -> tuple[Part, ...]:
+    """With marks up to where the front will be the same next time, if it is to be remembered."""
+    if lifetime is FORGOTTEN:
+        return (goal, *said, notes)
+    goal = replace(goal, keep=True)
+    if not said:
+        return (goal, notes)
+    return (goal, *said[:-1], replace(said[-1], keep=True), notes)
+
+
+def _pace(
+    state: RoomState, session: Session, agent: AgentName, memory: Memory
+) -> tuple[Pace, Lifetime]:
+    """How this agent's window is kept; decided anew when the front changes anyway.
+
+    And when it is called so seldom that nothing is remembered in between.
+    """
+    pace = state.paces.get(agent, UNPACED)
+    kept = context_window.lifetime(memory, pace.gap_s)
+    if pace.cuts == session.window.cuts:
+        if not pace.is_elastic:
+            return pace, FORGOTTEN
+        if kept is not FORGOTTEN:
+            return pace, kept
+    spec = session.spec
+    count = len(session.window.parts)
+    mean = session.window.chars / count if count else TYPICAL_CHARS
+    front = len(system_prompt(agent, session.agents)) + len(spec.goal)
+    is_elastic = context_window.is_worth(
+        spec.window,
+        memory,
+        kept,
+        front=front / state.chars_a_token,
+        item=mean / state.chars_a_token,
+        step=max(2.0, float(len(spec.seats))),
+    )
+    pace = replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
+    return pace, kept if is_elastic else FORGOTTEN
+
+
+TYPICAL_CHARS = 600
+"""How long a message is taken to be before there was one."""
+
+UNPACED = Pace()
+
+
+# --- what happened ---
+
+
+def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
+    spec = start.session
+    if refusal := talks.refusal(spec):
+        return _with(state, NoticeKind.WARNING, f"{spec.id} was not started: {refusal}.")
+    if state.session is not None:
+        if not start.instead:
+            text = f"A session is active: {spec.id} was not started."
+            return _with(state, NoticeKind.WARNING, text)
+        state = _ended(state, Ending.INTERRUPTED)
+    is_chat = spec.mode is TalkMode.SINGLE
+    window = state.talk if is_chat else Window()
+    session = Session(
+        spec=spec,
+        agents=spec.agents,
+        speaker=spec.first,
+        window=window,
+        goal=part(goal_part(spec.goal)),
+    )
+    said = part(item_part(YOU, spec.goal))
+    talk = context_window.add(state.talk, said, THREAD, state.chars_a_token)
+    told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
+    paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
+    threads = state.threads if is_chat else {}  # who talks of something else begins anew
+    news = (*state.news, told)
+    return replace(state, session=session, talk=talk, threads=threads, paces=paces, news=news)
+
+
+def _said(state: RoomState, text: str) -> RoomState:
+    state = _heard(state, item_part(YOU, text))
+    session = state.session
+    if session is None:
+        return state
+    session = replace(_freed(session), prints=())
+    to = talks.addressed(text, session.agents)
+    if to is not None:  # whoever is waited for is not waited for any more
+        under_way = session.began is not None
+        speaker = session.speaker if under_way else to
+        task = session.task if speaker == session.speaker else ""
+        session = replace(session, called=to, speaker=speaker, task=task, wait_until=None)
+    return replace(state, session=session)
+
+
+def _freed(session: Session) -> Session:
+    """Of a pause: what led to it is not counted again."""
+    if not session.paused:
+        return session
+    return replace(session, paused="", paused_by=None, prints=(), standstill=MOVING)
+
+
+def _heard(state: RoomState, text: str) -> RoomState:
+    """One more item of the transcript."""
+    item = part(text)
+    talk = context_window.add(state.talk, item, THREAD, state.chars_a_token)
+    session = state.session
+    if session is not None:
+        spec = session.spec.window
+        window = context_window.add(session.window, item, spec, state.chars_a_token)
+        session = replace(session, window=window)
+    return replace(state, talk=talk, session=session)
+
+
+def _called(state: RoomState, agent: AgentName, chars: int, at: datetime) -> RoomState:
+    session = state.session
+    if session is None:
+        return state
+    seat = session.spec.seat(agent)
+    pace, _ = _pace(state, session, agent, seat.memory if seat else FORGETFUL)
+    pace = context_window.called(pace, at)
+    session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
+    return replace(state, session=session, paces={**state.paces, agent: pace})
+
+
+def _held(state: RoomState, held_s: float) -> RoomState:
+    """What was no work counts as if the turn had begun later."""
+    session = state.session
+    if not held_s or session is None or session.began is None:
+        return state
+    began = session.began + timedelta(seconds=held_s)
+    return replace(state, session=replace(session, began=began))
+
+
+def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
+    session = state.session
+    if session is None or session.began is None:
+        return state
+    if not turn.text.strip():
+        empty = Failed(kind=FailureKind.CRASHED, message="an empty reply", usage=turn.usage)
+        return _failed(state, empty, at)
+    agent = session.speaker
+    reply = read_envelope(turn.text)
+    item = part(item_part(agent, reply.message))
+    chars_in = session.prompt_chars
+    used = talks.charged(turn.usage, chars_in, len(turn.text), state.chars_a_token)
+    chars_a_token = context_window.calibrated(state.chars_a_token, chars_in, turn.usage.input)
+    window = context_window.add(session.window, item, session.spec.window, chars_a_token)
+    took_s = seconds_in(at - session.began)
+    session, to, news = talks.spoke(session, agent, reply, used, took_s, window)
+    threads = state.threads
+    if turn.thread and threads.get(agent) != turn.thread:
+        threads = {**threads, agent: turn.thread}
+    talk = context_window.add(state.talk, item, THREAD, chars_a_token)
+    state = replace(
+        state,
+        session=session,
+        talk=talk,
+        threads=threads,
+        chars_a_token=chars_a_token,
+        news=news,
+    )
+    return _after(state, session, agent, reply, to)
+
+
+def _after(
+    state: RoomState, session: Session, agent: AgentName, reply: Reply, to: AgentName | None
+) -> RoomState:
+    """Who is next is told, or why there is no next."""
+    ending, detail = talks.ending(session, reply, to, agent)
+    if ending is not None:
+        return _ended(state, ending, detail)
+    if to is not None and reply.handoff is not None:
+        state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
+    circling = talks.circling(session)
+    return state if circling == session.circled else _circled(state, circling)
+
+
+def _circled(state: RoomState, circling: str) -> RoomState:
+    """It goes in circles, or no longer does."""
+    session = state.session
+    assert session is not None, "somebody has just spoken"
+    if not circling:
+        return replace(state, session=replace(session, circled=""))
+    waits = f"the talk goes in circles: {circling}" if session.spec.guards.pause_in_circles else ""
+    session = replace(session, circled=circling, paused=waits)
+    state = replace(state, session=session)
+    return _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
+
+
+def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
+    session = state.session
+    if session is None or session.began is None:
+        return state
+    is_ours = failed.kind in OURS
+    lost = failed.kind is FailureKind.INTERRUPTED  # nobody knows how long it went on
+    took_s = 0.0 if lost else seconds_in(at - session.began)
+    session = talks.lost(session, failed.usage, took_s)
+    state = replace(state, session=session)
+    if guard := talks.hard_guard(session):
+        return _ended(state, Ending.EMERGENCY_CAP, guard)
+    if is_ours:
+        return state
+    if failed.kind is FailureKind.OUT_OF_BUDGET:
+        return _ended(state, Ending.EMERGENCY_CAP, failed.message)
+    reason = f"{failed.kind.value.replace('_', ' ')}" + (
+        f": {one_line(failed.message, 300)}" if failed.message else ""
+    )
+    is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
+    if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
+        return _limited(session, state, failed, reason, at)
+    if failed.kind in AGAIN and session.failures < session.spec.backoff.retries:
+        attempt = session.failures + 1
+        delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
+        return _waiting(replace(session, failures=attempt), state, reason, at + delay)
+    return _ended(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
+
+
+def _limited(
+    session: Session, state: RoomState, failed: Failed, reason: str, at: datetime
+) -> RoomState:
+    """It is left alone for longer and longer; where that does not help, a person is waited for."""
+    endurance = session.spec.endurance
+    over = endurance.over(failed, at, session.standstill) if endurance else ""
+    if over:
+        text = f"{session.speaker}: {reason}; {over}"
+        state = replace(state, session=replace(session, paused=text, paused_by=failed.kind))
+        return _with(state, NoticeKind.WARNING, f"{text}; {TRY}")
+    standstill = session.standstill.again(failed, at)
+    until = back_at(failed.retry_at, at, standstill.times, session.spec.id)
+    return _waiting(replace(session, standstill=standstill), state, reason, until)
+
+
+def _waiting(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
+    text = f"{session.speaker}: {reason}; tried again at {until:%H:%M:%S} UTC"
+    session = replace(session, wait_until=until, waits_for=text)
+    return _with(replace(state, session=session), NoticeKind.WARNING, text)
+
+
+def _cut(state: RoomState, at: datetime) -> RoomState:
+    """A turn that a person ends has taken its time, though at most what it was given: whoever
+    drove it may have gone long before."""
+    session = state.session
+    seat = session.spec.seat(session.speaker) if session else None
+    if session is None or session.began is None or seat is None:
+        return state
+    most_s = min(seat.turn_s, max(0.0, session.seconds_left))
+    took_s = min(seconds_in(at - session.began), most_s)
+    return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
+
+
+def _ended(state: RoomState, ending: Ending, detail: str = "") -> RoomState:
+    session = state.session
+    if session is None:
+        return state
+    summary = talks.summary(session, ending, detail)
+    state = _with(state, NoticeKind.ENDED, talks.closing(summary))
+    state = _with(state, NoticeKind.SUMMARY, talks.summed_up(summary))
+    return replace(state, session=None, last=summary)
+
+
+def _with(state: RoomState, kind: NoticeKind, text: str) -> RoomState:
+    return replace(state, news=(*state.news, Notice(kind=kind, text=text)))

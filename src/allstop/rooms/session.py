@@ -1,0 +1,348 @@
+"""A session of a room as it goes on: who is next, when it ends, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.core.context_window import CHARS_A_TOKEN, Pace, Window, estimate
+from allstop.core.ids import AgentName
+from allstop.core.moves import FailureKind, Usage
+from allstop.core.prompt import Part
+from allstop.core.retries import MOVING, Standstill
+from allstop.core.room_specs import (
+    AUTOPILOT,
+    CANCELED,
+    RUNNING,
+    STOPPED,
+    SUGGESTS,
+    Ending,
+    Notice,
+    NoticeKind,
+    SessionSpec,
+    TalkMode,
+)
+from allstop.core.text import counted
+from allstop.rooms.envelope import Reply
+from allstop.rooms.repetition import REMEMBERED, fingerprint, in_circles
+
+MOST_TOKENS = 10**9
+"""A report of more than this for one turn is not believed."""
+
+_ADDRESSED = re.compile(r"(?:^|\s)@([A-Za-z0-9_.-]+)")
+
+
+class Session(Struct, frozen=True, gc=False, kw_only=True):
+    spec: SessionSpec
+    agents: tuple[AgentName, ...]
+    speaker: AgentName  # whose turn it is
+    window: Window
+    goal: Part
+    task: str = ""  # what the speaker was handed
+    called: AgentName | None = None  # whom a person wants to hear next
+    began: datetime | None = None  # the turn under way
+    prompt_chars: int = 0
+    turns: int = 0
+    tokens: int = 0
+    cost_microusd: int = 0
+    ran_s: float = 0.0  # in turns: waiting for a limit or for a person is free
+    spoke: dict[str, int] = {}
+    suggested: bool = False  # an agent would have finished
+    failures: int = 0
+    standstill: Standstill = MOVING
+    wait_until: datetime | None = None
+    waits_for: str = ""
+    prints: tuple[str, ...] = ()
+    circled: str = ""  # what was noted of going in circles
+    paused: str = ""  # what a person is waited for
+    paused_by: FailureKind | None = None  # where a failure led to it
+
+    @property
+    def round(self) -> int:
+        return self.turns + 1
+
+    @property
+    def seconds_left(self) -> float:
+        return self.spec.guards.max_minutes * 60 - self.ran_s
+
+
+class Summary(Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of a session that is over."""
+
+    session: str
+    mode: TalkMode
+    goal: str
+    reason: Ending
+    detail: str
+    turns: int
+    tokens: int
+    cost_microusd: int
+    seconds: float
+    spoke: dict[str, int]
+    suggested_finish: bool
+
+
+class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
+    thread: str
+
+
+class RoomState(Struct, frozen=True, gc=False, kw_only=True):
+    spec: RoomSpec
+    talk: Window = Window()  # of the whole thread, for single answers
+    session: Session | None = None
+    last: Summary | None = None  # of the latest session that is over
+    threads: dict[AgentName, str] = {}  # the agents' own conversations
+    paces: dict[AgentName, Pace] = {}
+    chars_a_token: float = CHARS_A_TOKEN
+    news: tuple[Notice, ...] = ()  # what the room says on account of the last event
+
+
+def refusal(spec: SessionSpec) -> str:
+    """Why a session can't be; "" if it can."""
+    if len(set(spec.agents)) < len(spec.seats):
+        return "an agent sits there twice"
+    if spec.first not in spec.agents:
+        return f"{spec.first!r}, who should begin, is not in the room"
+    return ""
+
+
+def rounds(spec: SessionSpec) -> int | None:
+    """After how many it ends by itself."""
+    if spec.mode is AUTOPILOT:
+        return None
+    is_single = spec.mode is TalkMode.SINGLE
+    return 2 if is_single else spec.max_rounds  # the answer, and one handoff from it
+
+
+def addressed(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
+    """The first agent of the room whose name is in the text behind an @."""
+    names = {agent.lower(): agent for agent in agents}
+    for found in _ADDRESSED.finditer(text):
+        name = found[1].rstrip(".-").lower()
+        if name in names:
+            return names[name]
+    return None
+
+
+def following(agents: tuple[AgentName, ...], agent: AgentName) -> AgentName:
+    """The one that sits next to it."""
+    return agents[(agents.index(agent) + 1) % len(agents)]
+
+
+def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -> Usage:
+    """What a turn counts for: what was reported, or an estimate where that can't be true."""
+    if _is_plausible(usage):
+        return usage
+    return Usage(
+        input=estimate(chars_in, chars_a_token),
+        output=estimate(chars_out, chars_a_token),
+        cost_microusd=max(0, usage.cost_microusd),
+        model=usage.model,
+    )
+
+
+def _is_plausible(usage: Usage) -> bool:
+    counts = (usage.input, usage.output, usage.cached, usage.cost_microusd)
+    is_used = usage.input > 0 or usage.output > 0
+    return is_used and min(counts) >= 0 and max(counts) <= MOST_TOKENS
+
+
+def spoke(
+    session: Session, agent: AgentName, reply: Reply, used: Usage, took_s: float, window: Window
+) -> tuple[Session, AgentName | None, tuple[Notice, ...]]:
+    """A turn that went well, after which there is this to show.
+
+    With it, to whom it was handed over, and what the room says of it.
+    """
+    before = session
+    to, dropped = handed(session, agent, reply)
+    speaker = session.called or to or following(session.agents, agent)
+    session = replace(
+        session,
+        window=window,
+        speaker=speaker,
+        task=reply.handoff.task if reply.handoff is not None and to == speaker else "",
+        began=None,
+        turns=session.turns + 1,
+        tokens=session.tokens + used.tokens,
+        cost_microusd=session.cost_microusd + used.cost_microusd,
+        ran_s=session.ran_s + took_s,
+        spoke={**session.spoke, agent: session.spoke.get(agent, 0) + 1},
+        suggested=session.suggested or reply.final,
+        failures=0,
+        standstill=MOVING,
+        prints=(*session.prints[1 - REMEMBERED :], fingerprint(reply.message)),
+    )
+    news = []
+    if reply.repaired:
+        news.append(_warning(f"{agent}'s reply was repaired: {reply.repaired}."))
+    if reply.malformed:
+        news.append(_warning(f"{agent}'s reply is no envelope: {reply.malformed}."))
+    if reply.final and not final_ends(session.spec):
+        news.append(Notice(kind=NoticeKind.SUGGESTION, text=SUGGESTS))
+    if _is_reminded(before, session):
+        news.append(Notice(kind=NoticeKind.REMINDER, text=RUNNING))
+    if dropped:
+        news.append(_warning(dropped))
+    return session, to, tuple(news)
+
+
+def _warning(text: str) -> Notice:
+    return Notice(kind=NoticeKind.WARNING, text=text)
+
+
+def _is_reminded(before: Session, after: Session) -> bool:
+    guards = after.spec.guards
+    turns, tokens = guards.soft_turns, guards.soft_tokens
+    return after.spec.mode is AUTOPILOT and (
+        (turns > 0 and before.turns // turns < after.turns // turns)
+        or (tokens > 0 and before.tokens // tokens < after.tokens // tokens)
+    )
+
+
+def lost(session: Session, used: Usage, took_s: float) -> Session:
+    """A turn that came to nothing is paid for all the same."""
+    tokens = used.tokens if _is_plausible(used) else 0
+    speaker = session.called or session.speaker
+    return replace(
+        session,
+        began=None,
+        speaker=speaker,
+        task=session.task if speaker == session.speaker else "",
+        tokens=session.tokens + tokens,
+        cost_microusd=session.cost_microusd + max(0, used.cost_microusd),
+        ran_s=session.ran_s + took_s,
+    )
+
+
+def final_ends(spec: SessionSpec) -> bool:
+    return spec.mode is not AUTOPILOT or spec.respect_final
+
+
+def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName | None, str]:
+    """To whom it hands over; or why that does not count."""
+    if reply.handoff is None or (reply.final and final_ends(session.spec)):
+        return None, ""
+    to = reply.handoff.to
+    if to == agent:
+        return None, f"{agent} handed over to itself: the handoff was dropped."
+    seat = session.spec.seat(to)
+    if seat is None:
+        return None, f"{agent} handed over to {to!r}, who is not in the room: it was dropped."
+    return seat.agent, ""
+
+
+def ending(
+    session: Session, reply: Reply, to: AgentName | None, agent: AgentName
+) -> tuple[Ending | None, str]:
+    """Why the session is over after a turn of `agent`, if it is."""
+    spec = session.spec
+    if reply.final and final_ends(spec):
+        return Ending.FINAL, f"{agent} says it is done"
+    most = rounds(spec)
+    if most is not None and to is None and session.called is None:
+        is_odd = reply.malformed or reply.handoff is not None
+        if is_odd and spec.mode is not TalkMode.SINGLE:  # a single question has its answer
+            return Ending.MALFORMED, f"{agent}'s reply can't be followed"
+        return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
+    if most is not None and session.turns >= most:
+        return Ending.CAP_REACHED, f"{session.turns} of {most} rounds"
+    guard = hard_guard(session)
+    return (Ending.EMERGENCY_CAP, guard) if guard else (None, "")
+
+
+def hard_guard(session: Session) -> str:
+    """The emergency cap that is reached, with its value."""
+    guards = session.spec.guards
+    seat = session.spec.seat(session.speaker)
+    reserve = (seat.max_tokens or 0) if seat else 0
+    if session.turns >= guards.max_turns:
+        return f"max_turns_emergency = {guards.max_turns}"
+    if session.tokens >= guards.max_tokens or session.tokens + reserve > guards.max_tokens:
+        return f"max_tokens_emergency = {guards.max_tokens:,}"
+    if session.seconds_left <= 0:
+        return minutes_guard(session.spec)
+    if guards.cost_microusd is not None and session.cost_microusd >= guards.cost_microusd:
+        return f"cost_usd = {guards.cost_microusd / 1e6:.2f}"
+    return ""
+
+
+def minutes_guard(spec: SessionSpec) -> str:
+    return f"max_elapsed_minutes = {spec.guards.max_minutes:g}"
+
+
+def circling(session: Session) -> str:
+    return in_circles(session.prints)
+
+
+# --- words ---
+
+
+def opening(spec: SessionSpec) -> str:
+    table = ", ".join(spec.agents)
+    most = rounds(spec)
+    match spec.mode:
+        case TalkMode.SINGLE:
+            return f"Single: {spec.first} is asked."
+        case TalkMode.COLLABORATE:
+            return f"Collaborate: {table}, at most {most} rounds; {spec.first} begins."
+        case TalkMode.AUTOPILOT:
+            return f"Autopilot: {table}, until Allstop; {spec.first} begins."
+
+
+def summary(session: Session, reason: Ending, detail: str) -> Summary:
+    spec = session.spec
+    return Summary(
+        session=spec.id,
+        mode=spec.mode,
+        goal=spec.goal,
+        reason=reason,
+        detail=detail,
+        turns=session.turns,
+        tokens=session.tokens,
+        cost_microusd=session.cost_microusd,
+        seconds=session.ran_s,
+        spoke=session.spoke,
+        suggested_finish=session.suggested,
+    )
+
+
+def closing(summary: Summary) -> str:
+    """The notice that ends a session."""
+    match summary.reason:
+        case Ending.STOPPED_BY_USER:
+            return STOPPED
+        case Ending.CANCELED_BY_USER:
+            return CANCELED
+        case Ending.EMERGENCY_CAP:
+            return f"Collaboration stopped: emergency cap ({summary.detail})."
+        case Ending.AGENT_FAILED:
+            return f"Collaboration stopped: {summary.detail}."
+        case Ending.INTERRUPTED:
+            return "Collaboration ended: it was interrupted, and another session began."
+        case Ending.CAP_REACHED:
+            return f"Collaboration ended: cap reached ({summary.detail})."
+        case Ending.FINAL | Ending.NO_HANDOFF | Ending.MALFORMED as reason:
+            return f"Collaboration ended: {reason.value.replace('_', ' ')} ({summary.detail})."
+
+
+def summed_up(summary: Summary) -> str:
+    minutes, seconds = divmod(round(summary.seconds), 60)
+    spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
+    parts = [
+        f"Session summary: {summary.reason}",
+        counted(summary.turns, "turn"),
+        f"{summary.tokens:,} tokens",
+        f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
+        f"{minutes} min {seconds} s" if minutes else f"{seconds} s",
+        f"spoke: {spoke}",
+        "an agent suggested finishing" if _was_only_suggested(summary) else "",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _was_only_suggested(summary: Summary) -> bool:
+    return summary.suggested_finish and summary.reason is not Ending.FINAL

@@ -1,0 +1,1 @@
+"""Access to the server: sign-in, tokens, allowed hosts, slow connections."""

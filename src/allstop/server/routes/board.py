@@ -1,0 +1,106 @@
+"""What can be looked at of the board and its tasks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection
+
+from allstop.adapters.git.repository.diff import Shown
+from allstop.app.board import overview
+from allstop.app.board.diff import diff_of
+from allstop.app.board.review_comments import reviews_of
+from allstop.board.board_pilot import BoardState
+from allstop.board.statistics import Statistics, statistics
+from allstop.core.board_specs import Mode
+from allstop.core.errors import NotFoundError
+from allstop.core.ids import BOARD
+from allstop.core.tasks import Status, Task
+from allstop.server import wire_types
+from allstop.server.app_state import Desk
+from allstop.server.routes import path_parameters
+from allstop.server.run_messages import task_view
+from allstop.views.board_phase import Phase, counts, phase, stopped
+
+
+async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPage:
+    run = await desk.watcher.board()
+    if run is None:
+        return wire_types.BoardPage(
+            phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
+        )
+    state, helm = run.pilot, desk.watcher.helm
+    under = await desk.watcher.below(state)
+    halted = stopped(state, helm, under)
+    fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
+    page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
+    return wire_types.BoardPage(
+        phase=phase(run, helm, under, driven=desk.watcher.is_driven(BOARD)).value,
+        mode=state.spec.mode.value,
+        counts=counts(state.board, halted),
+        tasks=[
+            await task_view(desk.watcher, state.board, task, halted) for task in page[: given.limit]
+        ],
+        more=len(page) > given.limit,
+    )
+
+
+def _fits(task: Task, halted: Collection[str], given: path_parameters.Tasks) -> bool:
+    status = Status.PENDING if task.id in halted else task.status
+    return given.status in ("", status) and given.operation in ("", task.operation)
+
+
+async def task(desk: Desk, given: path_parameters.OneTask) -> overview.TaskView:
+    state, found = await _task(desk, given.task)
+    halted = stopped(state, desk.watcher.helm, await desk.watcher.below(state))
+    return await task_view(desk.watcher, state.board, found, halted)
+
+
+async def _task(desk: Desk, name: str) -> tuple[BoardState, Task]:
+    run = await desk.watcher.board()
+    found = run.pilot.board.get(name) if run else None
+    if run is None or found is None:
+        raise NotFoundError(f"there is no task {name!r}", "`allstop list` shows what there is")
+    return run.pilot, found
+
+
+async def diff(desk: Desk, given: path_parameters.OneTask) -> wire_types.Diff:
+    _, found = await _task(desk, given.task)
+    return shown(found.id, await diff_of(desk.house, found))
+
+
+async def remarks(desk: Desk, given: path_parameters.OneTask) -> wire_types.ReviewList:
+    _, found = await _task(desk, given.task)
+    return wire_types.ReviewList(task=found.id, reviews=await reviews_of(desk.house, found))
+
+
+def shown(name: str, changed: Shown) -> wire_types.Diff:
+    return wire_types.Diff(
+        task=name,
+        base=changed.base,
+        tip=changed.tip,
+        files=[
+            wire_types.ChangedFile(
+                path=file.path, change=file.change, added=file.added, removed=file.removed
+            )
+            for file in changed.files
+        ],
+        patch=changed.patch,
+        cut=changed.cut,
+    )
+
+
+async def stats(desk: Desk, _: path_parameters.Nothing) -> Statistics:
+    run = await desk.watcher.board()
+    if run is None:
+        return Statistics()
+    tasks = run.pilot.board.tasks()
+    latest = [task.attempts[-1] for task in tasks if task.attempts]
+    open_ = [each.run for each in latest if each.ended_at is None and desk.watcher.kind(each.run)]
+    return statistics(
+        tasks,
+        run.opened.at,
+        desk.house.clock.now(),
+        merged=run.pilot.merged,
+        resolved=run.pilot.resolved,
+        under_way={name: (await desk.watcher.run(name)).state.tally for name in open_},
+    )

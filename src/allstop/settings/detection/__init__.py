@@ -1,0 +1,1 @@
+"""What `allstop init` finds in a repository and on this machine."""

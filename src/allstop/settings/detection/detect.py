@@ -1,0 +1,105 @@
+"""What `allstop init` can tell from a repository and this machine, without running anything."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from os import pathsep
+from pathlib import Path
+
+from msgspec import Struct
+
+from allstop.settings.detection.ecosystems import ProposedCheck, propose_checks
+from allstop.settings.detection.repository_files import RepositoryFiles
+from allstop.settings.model import DoneBy, Driver, PromptBy
+from allstop.settings.sources.environment import Environment
+
+
+class ProposedAgent(Struct, frozen=True, kw_only=True):
+    name: str
+    driver: Driver
+    reason: str
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    script: str | None = None
+    prompt: PromptBy = PromptBy.STDIN
+    done: DoneBy = DoneBy.SIGNAL
+    can_edit: bool = True
+    """Whether it works on files by itself; the others only talk."""
+
+
+class Detected(Struct, frozen=True, kw_only=True):
+    checks: tuple[ProposedCheck, ...] = ()
+    agents: tuple[ProposedAgent, ...] = ()
+    link: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+
+
+def detect(root: Path, environment: Environment) -> Detected:
+    files = RepositoryFiles(root)
+    return Detected(
+        checks=propose_checks(files),
+        agents=tuple(_agents(root, environment)),
+        link=files.folders(".venv", "venv", "node_modules"),
+        copy=(".env*",) if files.has_any(".env*") else (),
+    )
+
+
+_PROGRAMS = (
+    ProposedAgent(name="codex", driver=Driver.CODEX, reason="codex is installed"),
+    ProposedAgent(name="claude", driver=Driver.CLAUDE_CODE, reason="claude is installed"),
+    ProposedAgent(
+        name="gemini",
+        driver=Driver.ACP,
+        reason="gemini is installed",
+        command=("gemini", "--acp"),
+    ),
+    ProposedAgent(
+        name="opencode",
+        driver=Driver.ACP,
+        reason="opencode is installed",
+        command=("opencode", "acp"),
+    ),
+    ProposedAgent(
+        name="aider",
+        driver=Driver.COMMAND,
+        reason="aider is installed",
+        command=("aider", "--yes-always", "--no-pretty", "--no-check-update", "--message"),
+        prompt=PromptBy.ARG,
+        done=DoneBy.EXIT,
+    ),
+    ProposedAgent(
+        name="ollama",
+        driver=Driver.OLLAMA,
+        reason="ollama is installed",
+        model="llama3.2",
+        can_edit=False,
+    ),
+)
+
+_KEYS = (
+    ("ANTHROPIC_API_KEY", "claude", Driver.ANTHROPIC),
+    ("OPENAI_API_KEY", "gpt", Driver.OPENAI),
+)
+
+
+def _agents(root: Path, environment: Environment) -> Iterator[ProposedAgent]:
+    path = _search_path(root, environment)
+    installed = [agent for agent in _PROGRAMS if shutil.which(agent.name, path=path)]
+    yield from installed
+    taken = {agent.name for agent in installed}
+    for variable, name, driver in _KEYS:
+        if environment.variables.get(variable):
+            free = f"{name}-api" if name in taken else name
+            reason = f"{variable} is set"
+            yield ProposedAgent(name=free, driver=driver, reason=reason, can_edit=False)
+
+
+def _search_path(root: Path, environment: Environment) -> str:
+    """Without what the repository itself puts there: that would be its word, not the machine's."""
+    folders = environment.variables.get("PATH", "").split(pathsep)
+    return pathsep.join(
+        folder
+        for folder in folders
+        if Path(folder).is_absolute() and not Path(folder).resolve().is_relative_to(root.resolve())
+    )

@@ -1,0 +1,43 @@
+"""What is said where no verification command is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import json
+
+from allstop.settings.detection.ecosystems import ProposedCheck
+
+CODE = "VERIFICATION_EMPTY"
+INDICATOR = "No verification configured"
+
+WARNING = (
+    "Warning: No verification commands configured",
+    "",
+    "Tasks will complete on COMPLETE signal without validation.",
+    "Consider adding verification commands to ensure code quality.",
+)
+
+_EXAMPLE = ("npm test", "npm run typecheck")
+
+
+def warning(found: Iterable[ProposedCheck] = ()) -> str:
+    """The whole of it, with what would suit this repository."""
+    lines = (
+        *WARNING,
+        "",
+        "Suggestion: Add to allstop.toml:",
+        "  [verification]",
+        f"  commands = [{_listed(found)}]",
+    )
+    return "\n".join(lines)
+
+
+def in_log(found: Iterable[ProposedCheck]) -> str:
+    """The same in a line, for the record of work that nothing has verified."""
+    return f"{CODE}: {INDICATOR}. {WARNING[2]} Suggestion: commands = [{_listed(found)}]"
+
+
+def _listed(found: Iterable[ProposedCheck]) -> str:
+    commands = [check.run for check in found] or list(_EXAMPLE)
+    return ", ".join(json.encode(command).decode() for command in commands)

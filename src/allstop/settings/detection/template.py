@@ -1,0 +1,116 @@
+"""The text of a first allstop.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import json
+
+from allstop.settings.detection.detect import Detected, ProposedAgent
+from allstop.settings.detection.ecosystems import ProposedCheck
+from allstop.settings.detection.missing_checks import WARNING
+from allstop.settings.model import DoneBy, PromptBy
+
+_REVIEW = [
+    "[review]",
+    'mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"',
+    "",
+    "[merge]",
+    "enabled = true  # merge what was approved; false leaves it to you",
+]
+
+
+def render(detected: Detected, target: str | None) -> str:
+    """Short, with the reason for each line, and valid as it stands."""
+    blocks = [
+        [
+            "# Settings of Allstop for this repository. `allstop config` shows every key and its value."
+        ],
+        _project(target),
+        *_agents(detected.agents),
+        _loop(detected.agents),
+        *_checks(detected.checks),
+        _REVIEW,
+        _workspace(detected),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _project(target: str | None) -> list[str]:
+    if target is None:
+        return []
+    return ["[project]", f"target = {_toml(target)}  # tasks start here and are merged into it"]
+
+
+def _agents(agents: tuple[ProposedAgent, ...]) -> Iterator[list[str]]:
+    for agent in agents:
+        yield list(_agent(agent))
+    if not agents:
+        yield [
+            "# No agent was found. Install one (codex, claude, gemini, opencode, aider) or describe yours:",
+            "# [agents.local]",
+            '# driver = "command"',
+            '# command = ["my-agent", "--flag"]  # runs in the workspace, the prompt on its input',
+        ]
+
+
+def _agent(agent: ProposedAgent) -> Iterator[str]:
+    yield f"[agents.{agent.name}]  # {agent.reason}"
+    yield f"driver = {_toml(agent.driver)}"
+    if agent.model:
+        yield f"model = {_toml(agent.model)}"
+    if agent.script:
+        yield f"script = {_toml(agent.script)}"
+    if agent.command:
+        yield f"command = {_toml_list(agent.command)}"
+    if agent.prompt is not PromptBy.STDIN:
+        yield f"prompt = {_toml(agent.prompt)}"
+    if agent.done is not DoneBy.SIGNAL:
+        yield f"done = {_toml(agent.done)}  # its clean exit with a change counts as done"
+
+
+def _loop(agents: tuple[ProposedAgent, ...]) -> list[str]:
+    workers = [agent.name for agent in agents if agent.can_edit]
+    lines = ["[loop]", "max_parallel = 2  # agents at the same time"]
+    if workers:
+        lines.append(f"agent = {_toml(workers[0])}  # works on tasks that name no agent")
+    if len(workers) > 1:
+        lines.append(f"fallback = {_toml(workers[1])}  # while the first one is rate limited")
+    return lines
+
+
+def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
+    for check in checks:
+        yield [
+            f"[[verification.commands]]  # {check.reason}",
+            f"name = {_toml(check.name)}",
+            f"run = {_toml(check.run)}",
+            *([] if check.required else ["required = false"]),
+        ]
+    if not checks:
+        yield [
+            *(f"# {line}".rstrip() for line in WARNING),
+            "#",
+            "# Suggestion: remove the marks and say how this repository is tested.",
+            "# [[verification.commands]]",
+            '# name = "Tests"',
+            '# run = "npm test"',
+        ]
+
+
+def _workspace(detected: Detected) -> list[str]:
+    lines = []
+    if detected.copy:
+        lines.append(f"copy = {_toml_list(detected.copy)}  # untracked files every task gets")
+    if detected.link:
+        lines.append(f"link = {_toml_list(detected.link)}  # shown read-only in every task")
+    return ["[workspace]", *lines] if lines else []
+
+
+def _toml(text: str) -> str:
+    """TOML's basic strings are JSON's, but for DEL, which no name here contains."""
+    return json.encode(text).decode()
+
+
+def _toml_list(texts: tuple[str, ...]) -> str:
+    return "[" + ", ".join(map(_toml, texts)) + "]"

@@ -1,0 +1,1 @@
+"""Settings files: TOML text, its lines, and edits that keep the rest."""

@@ -1,0 +1,1 @@
+"""Trust: what a repository's settings may not decide alone."""

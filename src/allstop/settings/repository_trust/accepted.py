@@ -1,0 +1,86 @@
+"""Which repositories' sensitive settings a person has accepted, word for word."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import DecodeError, Struct, json
+
+from allstop.settings.key_path import Document
+from allstop.settings.repository_trust.sensitive import sensitive_part
+
+
+class _Trusted(Struct, frozen=True, kw_only=True):
+    repositories: dict[str, str | tuple[str, ...]] = {}
+    """The digests of the sensitive parts, by the repository's real path."""
+
+
+def digest(document: Document) -> str:
+    """The same for any order of keys, and for any change of a setting that isn't sensitive."""
+    import hashlib
+
+    canonical = json.encode(sensitive_part(document), order="deterministic")
+    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
+
+
+def is_trusted(trust_file: Path, repository: Path, document: Document) -> bool:
+    """A damaged or missing trust file trusts nothing."""
+    accepted = _read(trust_file).repositories.get(_name(repository), ())
+    return digest(document) in ((accepted,) if isinstance(accepted, str) else accepted)
+
+
+def trust(trust_file: Path, repository: Path, *documents: Document) -> None:
+    """Accept the sensitive parts as they are now; they replace what was accepted before.
+
+    There are two where the checkout's file and the target branch's ask for different things.
+    """
+    _change(trust_file, repository, tuple(dict.fromkeys(map(digest, documents))))
+
+
+def distrust(trust_file: Path, repository: Path) -> None:
+    _change(trust_file, repository, ())
+
+
+def _change(trust_file: Path, repository: Path, digests: tuple[str, ...]) -> None:
+    trust_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(trust_file):
+        repositories = {**_read(trust_file).repositories}
+        repositories.pop(_name(repository), None)
+        if digests:
+            repositories[_name(repository)] = digests[0] if len(digests) == 1 else digests
+        _write(trust_file, _Trusted(repositories=repositories))
+
+
+def _name(repository: Path) -> str:
+    return os.path.realpath(repository)
+
+
+def _read(trust_file: Path) -> _Trusted:
+    try:
+        return json.decode(trust_file.read_bytes(), type=_Trusted)
+    except (OSError, DecodeError):
+        return _Trusted()
+
+
+def _write(trust_file: Path, trusted: _Trusted) -> None:
+    """At once or not at all, and readable by nobody else at any time."""
+    fresh = trust_file.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(json.format(json.encode(trusted, order="sorted")))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(trust_file)
+
+
+@contextmanager
+def _alone(trust_file: Path) -> Iterator[None]:
+    """Two people's terminals may trust two repositories in the same moment."""
+    with trust_file.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

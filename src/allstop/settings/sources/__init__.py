@@ -1,0 +1,1 @@
+"""Where settings come from: defaults, files, variables, flags."""

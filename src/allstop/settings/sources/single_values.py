@@ -1,0 +1,48 @@
+"""Settings that are said one by one, in variables or flags, as a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from allstop.settings.key_path import Document, KeyPath, put
+from allstop.settings.origins import Flag, Origin, Variable, describe_origin
+from allstop.settings.problems import Fault, Problem, locate
+from allstop.settings.sources.layers import Layer, merged
+from allstop.settings.validation import check
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    origin: Variable | Flag
+    key: tuple[str, ...]
+    value: object
+
+
+def layer_of(said: Iterable[Said], problems: Iterable[Problem]) -> Layer:
+    """Each is checked alone, so that one mistake can't hide behind another."""
+    documents: list[Document] = []
+    origins: dict[KeyPath, Origin] = {}
+    found = list(problems)
+    faulty: set[KeyPath] = set()
+    for each in said:
+        document: Document = {}
+        put(document, each.key, each.value)
+        checked = check(document)
+        documents.append(checked.document)
+        found.extend(locate(fault, each.origin) for fault in checked.faults)
+        faulty |= {fault.path for fault in checked.faults}
+        if each.key in origins:
+            found.append(_given_twice(each, origins[each.key]))
+        origins |= {each.key[:length]: each.origin for length in range(1, len(each.key) + 1)}
+    return Layer(
+        document=merged(documents),
+        origins=origins,
+        problems=tuple(found),
+        faulty=frozenset(faulty),
+    )
+
+
+def _given_twice(each: Said, first: Origin) -> Problem:
+    message = f"the same setting as {describe_origin(first)}, which is given too; keep one"
+    return locate(Fault(path=each.key, message=message), each.origin)

@@ -1,0 +1,139 @@
+"""One source against the model: what in it can't be, and what is left without that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.inspect import DictType, EnumType, StructType, Type, VarTupleType
+
+from allstop.core.secrets import scrubbed
+from allstop.settings.aliases import ALIASES, TABLES_OF_ALIASES
+from allstop.settings.key_path import Document, KeyPath, dotted
+from allstop.settings.model import Entry
+from allstop.settings.problems import Fault, did_you_mean
+from allstop.settings.redaction import may_be_repeated
+from allstop.settings.schema import (
+    bare,
+    fields,
+    fixed_keys,
+    inside,
+    is_entry,
+    kind_at,
+    merges,
+    root,
+)
+from allstop.settings.value_types import choices, expected, fits, shown
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    document: Document
+    """Only what is right, shorthands written out."""
+    faults: tuple[Fault, ...]
+
+
+def check(document: Document) -> Checked:
+    faults: list[Fault] = []
+    return Checked(document=_table(document, root(), (), faults), faults=tuple(faults))
+
+
+_WRONG = object()
+
+
+def _value(value: object, kind: Type, path: KeyPath, faults: list[Fault]) -> object:
+    """The value as it is to be used, or _WRONG after saying why."""
+    plain = bare(kind)
+    match plain, value:
+        case StructType(), str() if shorthand := _shorthand(plain):
+            return _entry({shorthand: value}, plain, path, faults)
+        case StructType(), dict() if is_entry(plain):
+            return _entry(value, plain, path, faults)
+        case StructType() | DictType(), dict():
+            return _table(value, plain, path, faults)
+        case VarTupleType(item_type=item), list():
+            return _list(value, item, path, faults)
+        case _ if fits(value, kind):
+            return value
+        case _:
+            faults.append(_misfit(value, kind, path))
+            return {} if merges(plain) else _WRONG
+
+
+def _table(table: Document, kind: Type, path: KeyPath, faults: list[Fault]) -> Document:
+    right: Document = {}
+    for name, value in table.items():
+        here = (*path, name)
+        inner = _kind_of(kind, here)
+        if inner is None:
+            faults.append(_unknown(here, kind, value))
+            continue
+        faults.extend(_bad_name(name, kind, path))
+        checked = _value(value, inner, here, faults)
+        if checked is not _WRONG:
+            right[name] = checked
+    return right
+
+
+def _kind_of(kind: Type, path: KeyPath) -> Type | None:
+    """By the key's own name, else by another name it has."""
+    names = tuple(part for part in path if isinstance(part, str))
+    if names in ALIASES:
+        return kind_at(ALIASES[names])
+    if names in TABLES_OF_ALIASES:
+        return kind_at(TABLES_OF_ALIASES[names])
+    return inside(kind, str(path[-1]))
+
+
+def _entry(entry: Document, kind: StructType, path: KeyPath, faults: list[Fault]) -> object:
+    """Right as a whole or not at all, so that nobody judges what is left of it."""
+    before = len(faults)
+    missing = [field.name for field in kind.fields if field.required and field.name not in entry]
+    faults.extend(Fault(path=path, message=f"{name} is missing") for name in missing)
+    right = _table(entry, kind, path, faults)
+    return right if len(faults) == before else _WRONG
+
+
+def _list(items: list[object], kind: Type, path: KeyPath, faults: list[Fault]) -> object:
+    right = [_value(each, kind, (*path, place), faults) for place, each in enumerate(items)]
+    return _WRONG if _WRONG in right else right
+
+
+def _shorthand(kind: StructType) -> str | None:
+    return kind.cls.shorthand if issubclass(kind.cls, Entry) else None
+
+
+def _bad_name(name: str, kind: Type, path: KeyPath) -> Iterator[Fault]:
+    if isinstance(kind, DictType) and not fits(name, kind.key_type):
+        yield Fault(path=(*path, name), message=f"expected {expected(kind.key_type)} here")
+
+
+def _unknown(path: KeyPath, kind: Type, value: object) -> Fault:
+    name = str(path[-1])
+    what = "unknown section" if len(path) == 1 and isinstance(value, dict) else "unknown key"
+    siblings = list(fields(kind)) if isinstance(kind, StructType) else []
+    siblings += [str(alias[-1]) for alias in ALIASES if alias[:-1] == path[:-1]]
+    hint = did_you_mean(name, siblings) or _elsewhere(name)
+    return Fault(path=path, message=what, hint=hint)
+
+
+def _elsewhere(name: str) -> str | None:
+    """A key of just this name in another table."""
+    found = [key for key in fixed_keys() if key[-1] == name]
+    return f"did you mean {dotted(found[0])}?" if found else None
+
+
+def _misfit(value: object, kind: Type, path: KeyPath) -> Fault:
+    got = scrubbed(shown(value)) if may_be_repeated(path) else "something else"
+    return Fault(
+        path=path, message=f"expected {expected(kind)}, got {got}", hint=_cure(value, kind)
+    )
+
+
+def _cure(value: object, kind: Type) -> str | None:
+    match bare(kind), value:
+        case EnumType(cls=cls), str():
+            return did_you_mean(value, choices(cls))
+        case VarTupleType(), str():
+            return "put it in [ ]"
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""What people see of any run, computed from its record. Pure."""

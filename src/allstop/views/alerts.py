@@ -1,0 +1,386 @@
+"""What a person should be told at once: which event calls for an alert, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.board.graph import Board
+from allstop.core import brakes
+from allstop.core import run as runs
+from allstop.core.asks import Ask, words
+from allstop.core.board_specs import BoardSpec, ReviewMode
+from allstop.core.brakes import SOFT_SHARE, Grip
+from allstop.core.commands import Raise
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    ChildWaited,
+    Closed,
+    Commanded,
+    Event,
+    Halted,
+    MoveEnded,
+    MoveStarted,
+)
+from allstop.core.helm import Helm
+from allstop.core.ids import BOARD, RunId, label_of
+from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
+from allstop.core.room_specs import Ending, TalkMode
+from allstop.core.run import AT_EASE, Pilot, RunState
+from allstop.core.tasks import OVER, Status, Task
+from allstop.core.text import one_line
+from allstop.rooms.session import RoomState, Summary, closing
+from allstop.views.runs import receipt, warning_of
+
+LONGEST = 500
+"""Characters of an alert's text: it is shown in a corner of a screen."""
+
+UNCUT = 1_000_000
+
+BATCH = ReviewMode.BATCH
+
+LONG = timedelta(minutes=1)
+"""A wait for a provider that is shorter is nobody's concern."""
+
+
+class Level(StrEnum):
+    INFO = "info"
+    NEEDS_YOU = "needs_you"
+    ERROR = "error"
+    DONE = "done"
+    STOPPED = "stopped"
+
+
+class Alert(Struct, frozen=True, kw_only=True):
+    level: Level
+    title: str
+    text: str = ""
+    run: RunId
+    at: datetime
+
+
+class Topic(StrEnum):
+    """What is told once, until something changes."""
+
+    BUDGET = "budget"
+    LIMITED = "limited"
+    REST = "rest"
+    STUCK = "stuck"
+
+
+class Grant(Struct, frozen=True):
+    """The money a board was given, and what had been used by then."""
+
+    most: int | None
+    used: int
+
+
+class Told(Struct, frozen=True):
+    """What has been told, and not changed since."""
+
+    topics: frozenset[tuple[RunId, Topic]] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    grants: dict[RunId, Grant] = {}
+
+
+class Scene(NamedTuple):
+    """What is known of a run when one of its events is looked at; it may be further by then."""
+
+    run: RunId
+    state: RunState[Any] | None = None
+    pilot: Pilot[Any] | None = None
+    helm: Helm = AT_EASE
+    board: Board | None = None
+    is_braked: bool = False  # the board, by tasks that failed in a row
+
+
+def look(told: Told, event: Event, scene: Scene) -> tuple[Told, list[Alert]]:
+    """The alerts that an event calls for, and what has been told after it."""
+    told = _granted(_forget(told, event, scene), event, scene)
+    alerts = _of_event(event, scene)
+    for topic, alert in _of_standing(event, scene, told.grants.get(scene.run)):
+        if (scene.run, topic) not in told.topics:
+            told = replace(told, topics=told.topics | {(scene.run, topic)})
+            alerts.append(alert)
+    summary = _session_over(event, scene)
+    if summary is not None and f"{scene.run} {summary.session}" not in told.sessions:
+        told = replace(told, sessions=told.sessions | {f"{scene.run} {summary.session}"})
+        alerts += _of_session(summary, event, scene)
+    return told, alerts
+
+
+def _forget(told: Told, event: Event, scene: Scene) -> Told:
+    run = scene.run
+    match event:
+        case MoveEnded(result=result):
+            past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
+            if scene.state is None or not warning_of(scene.state):
+                past.add((run, Topic.STUCK))
+        case MoveStarted():
+            past = {(run, Topic.REST)}
+        case Commanded(command=Raise()):
+            past = {(run, Topic.REST), (run, Topic.BUDGET)}
+        case Commanded():
+            past = {(run, Topic.REST)}
+        case _:
+            return told
+    return replace(told, topics=told.topics - past) if told.topics & past else told
+
+
+def _granted(told: Told, event: Event, scene: Scene) -> Told:
+    """Money is given to a board for one call, on top of all that it ever used."""
+    if scene.state is None or scene.board is None or not isinstance(event, MoveStarted):
+        return told
+    grant, most = told.grants.get(scene.run), scene.state.limits.cost_microusd
+    if grant is not None and grant.most == most:
+        return told
+    grant = Grant(most, scene.state.tally.cost_microusd)
+    return replace(told, grants={**told.grants, scene.run: grant})
+
+
+def _alert(level: Level, title: str, text: str, event: Event, run: RunId) -> Alert:
+    return Alert(level=level, title=title, text=text, run=run, at=event.at)
+
+
+def presentable(alert: Alert, where: str, clean: Callable[[str], str]) -> Alert:
+    """As it may be shown: plain, short, and `clean` of secrets.
+
+    A secret is looked for in plain text, before anything is cut: half of one is one, too.
+    """
+    title, text = f"{where}: {alert.title}" if where else alert.title, alert.text
+    shown, said = (clean(one_line(each, UNCUT)) for each in (title, text))
+    return replace(alert, title=one_line(shown), text=one_line(said, LONGEST))
+
+
+def trouble(run: RunId, text: str, at: datetime) -> Alert:
+    """Something went wrong that is no part of any record."""
+    return Alert(
+        level=Level.ERROR, title=f"{label_of(run)} is in trouble", text=text, run=run, at=at
+    )
+
+
+def near_limit(run: RunId, text: str, at: datetime) -> Alert:
+    """What all runs share comes to its end."""
+    title = "The budget of the day is nearly used up"
+    return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
+
+
+# --- what happened ---
+
+
+def _of_event(event: Event, scene: Scene) -> list[Alert]:
+    run = scene.run
+    match event:
+        case Asked(ask=ask):
+            title = f"{label_of(run)} asks {_what(ask)}"
+            return [_alert(Level.NEEDS_YOU, title, words(ask), event, run)]
+        case ChildWaited(run=child, reason=reason):
+            title = f"{label_of(child)} waits for you"
+            return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
+        case ChildClosed() if scene.board is not None:
+            return _task_ended(event, scene.board.get(label_of(event.run)), scene)
+        case Closed() if "/" not in run:
+            return _run_ended(event, scene)
+        case Halted():
+            return [_alert(Level.STOPPED, "Allstop", receipt(event), event, run)]
+        case _:
+            return []
+
+
+def _what(ask: Ask) -> str:
+    match ask.kind:
+        case "question":
+            return "a question"
+        case "edit":
+            return "to change files"
+        case _:
+            return "to run a command"
+
+
+_ENDED = {
+    Outcome.FAILED: "failed",
+    Outcome.TIMED_OUT: "ran out of time",
+    Outcome.BRAKED: "reached a limit",
+    Outcome.CRASHED: "crashed",
+}
+
+
+def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Alert]:
+    """A task that goes on by itself is not told of, and one that a person ended neither."""
+    if task is None or closed.outcome is Outcome.ABORTED:
+        return []
+    about = f"{task.title}: {closed.note}" if closed.note else task.title
+    match task.status:
+        case Status.REVIEW if _is_collected(task, scene):
+            return []
+        case Status.REVIEW:
+            level, title = Level.NEEDS_YOU, f"{task.id} waits for your review"
+        case Status.WAITING:
+            level, title = Level.NEEDS_YOU, f"{task.id} waits for you"
+        case Status.BLOCKED:
+            level, title = Level.NEEDS_YOU, f"{task.id} is blocked"
+        case _ if closed.outcome in _ENDED:
+            level, title = Level.ERROR, f"{task.id} {_ENDED[closed.outcome]}"
+        case _:
+            return []
+    return [_alert(level, title, about, closed, closed.run)]
+
+
+def _is_collected(task: Task, scene: Scene) -> bool:
+    """Whether its review is one of a batch: that is told when nothing is at work any more."""
+    return scene.state is not None and scene.state.pilot.spec.review_of(task.tags) is BATCH
+
+
+def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
+    run, title = scene.run, scene.state.opened.title if scene.state else ""
+    about = ": ".join(filter(None, [title, closed.note]))
+    match closed.outcome:
+        case Outcome.DONE:
+            return [_alert(Level.DONE, f"{run} is done", about, closed, run)]
+        case Outcome.BLOCKED | Outcome.CONFLICT as outcome:
+            return [_alert(Level.NEEDS_YOU, f"{run} ended: {outcome}", about, closed, run)]
+        case Outcome.ABORTED:
+            return []
+        case outcome:
+            return [_alert(Level.ERROR, f"{run} {_ENDED[outcome]}", about, closed, run)]
+
+
+# --- where it stands ---
+
+
+def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[Topic, Alert]]:
+    if scene.state is None or not isinstance(event, MoveEnded | ChildClosed):
+        return []
+    found = {
+        Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
+        Topic.LIMITED: _limited(event, scene),
+        Topic.REST: _rest(event, scene.state, scene),
+        Topic.STUCK: _stuck(event, scene.state, scene.run),
+    }
+    return [(topic, alert) for topic, alert in found.items() if alert is not None]
+
+
+def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None) -> Alert | None:
+    if state.limits.cost_microusd is None:
+        verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
+        if verdict.grip is not Grip.SOFT:
+            return None
+        return _alert(Level.INFO, f"{label_of(run)} is near a limit", verdict.reason, event, run)
+    before = grant.used if grant else 0
+    most, used = state.limits.cost_microusd - before, state.tally.cost_microusd - before
+    if most <= 0 or not SOFT_SHARE <= used / most < 1:
+        return None
+    title = f"{label_of(run)} has used {100 * used // most} % of its budget"
+    return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
+
+
+def _limited(event: Event, scene: Scene) -> Alert | None:
+    """No agent can go on before a provider's limit is over."""
+    if not isinstance(event, MoveEnded) or not isinstance(event.result, Failed):
+        return None
+    move = _waits(event, scene)
+    if event.result.kind not in LIMITED or move is None or move.until is None:
+        return None
+    if move.until - event.at < LONG:
+        return None
+    text = f"It goes on by itself at {move.until:%H:%M} UTC."
+    title = f"{label_of(scene.run)}: every agent is at its limit"
+    return _alert(Level.INFO, title, text, event, scene.run)
+
+
+def _stuck(event: Event, state: RunState[Any], run: RunId) -> Alert | None:
+    """It may be thinking, so it goes on."""
+    warning = warning_of(state)
+    if not warning:
+        return None
+    title = f"{label_of(run)}: {warning}"
+    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, run)
+
+
+def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
+    """Of a run at the top: those below tell it themselves, in an event."""
+    if "/" in scene.run:
+        return None
+    if scene.board is not None:
+        return _board_rest(event, state, scene, scene.board)
+    move = _waits(event, scene)
+    if move is None or not move.for_person:
+        return None
+    title = f"{scene.run} waits for you"
+    return _alert(Level.NEEDS_YOU, title, move.reason, event, scene.run)
+
+
+def _board_rest(event: Event, state: RunState[Any], scene: Scene, board: Board) -> Alert | None:
+    """What waits on it for a person was told task by task, but for a batch of reviews."""
+    left = {status: count for status, count in board.counts.items() if count}
+    if left and all(status in OVER for status in left):
+        counts = ", ".join(f"{count} {status}" for status, count in left.items())
+        return _alert(Level.DONE, "The board is complete", counts, event, BOARD)
+    move = _waits(event, scene)
+    if move is None:
+        return None
+    if move.for_person and (scene.is_braked or _at_limit(event, state)):
+        return _alert(Level.NEEDS_YOU, "The board waits for you", move.reason, event, BOARD)
+    return _batch(event, state.pilot.spec, board)
+
+
+def _batch(event: Event, spec: BoardSpec, board: Board) -> Alert | None:
+    """The reviews that were collected, when the last attempt has ended."""
+    modes = {spec.review, *(rule.mode for rule in spec.review_rules)}
+    count = board.count(Status.REVIEW)
+    if not count or BATCH not in modes or not _was_last(event, board):
+        return None
+    title = "1 task waits for your review" if count == 1 else f"{count} tasks wait for your review"
+    return _alert(Level.NEEDS_YOU, title, "Nothing else is at work.", event, BOARD)
+
+
+def _was_last(event: Event, board: Board) -> bool:
+    """Whether an attempt at a task has just ended, rather than a merge, and no other goes on."""
+    if not isinstance(event, ChildClosed) or board.count(Status.ACTIVE):
+        return False
+    task = board.get(label_of(event.run))
+    return task is not None and bool(task.attempts) and task.attempts[-1].run == event.run
+
+
+def _at_limit(event: Event, state: RunState[Any]) -> bool:
+    verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
+    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, event.at)
+
+
+def _waits(event: Event, scene: Scene) -> Wait | None:
+    state, pilot = scene.state, scene.pilot
+    if state is None or pilot is None or state.open_move is not None:
+        return None
+    move = runs.outlook(pilot, state, event.at, scene.helm)
+    return move if isinstance(move, Wait) else None
+
+
+# --- sessions of rooms ---
+
+
+def _session_over(event: Event, scene: Scene) -> Summary | None:
+    if scene.state is None or not isinstance(event, MoveEnded):
+        return None
+    room = scene.state.pilot
+    return room.last if isinstance(room, RoomState) and room.session is None else None
+
+
+def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
+    text = f"{closing(summary)} Goal: {summary.goal}"
+    match summary.reason:
+        case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
+            if summary.mode is TalkMode.SINGLE:
+                return []  # whoever asked is there
+            return [_alert(Level.DONE, "The talk is over", text, event, scene.run)]
+        case Ending.EMERGENCY_CAP:
+            return [_alert(Level.STOPPED, "A guard ended the talk", text, event, scene.run)]
+        case Ending.AGENT_FAILED | Ending.MALFORMED:
+            return [_alert(Level.ERROR, "The talk broke off", text, event, scene.run)]
+        case Ending.STOPPED_BY_USER | Ending.CANCELED_BY_USER | Ending.INTERRUPTED:
+            return []

@@ -1,0 +1,320 @@
+"""Receipts of Full Auto: every decision with what it was made from, and how others would decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.auto.guidance import Stage, Step
+from allstop.auto.hard_stops import Stop, StopOf, stop_of
+from allstop.auto.rules import GATE, by_rules, gated, overridden
+from allstop.auto.state import Action, AutoSpec, AutoState, Decision, History, TurnSummary
+from allstop.core import brakes, run
+from allstop.core.brakes import Grip
+from allstop.core.events import Closed, Event, MoveEnded, Opened
+from allstop.core.helm import Helm, Hold
+from allstop.core.moves import Outcome
+from allstop.core.replay import Redecided
+from allstop.core.run import Pilot, RunState
+from allstop.core.signals import Signal
+from allstop.core.text import counted, one_line
+from allstop.views.runs import Line, lines
+
+GOES_ON = (Action.CONTINUE, Action.REVIEW)
+
+
+class DecisionReceipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """One decision: its inputs, what was decided, by whom, and what won over it."""
+
+    seq: int
+    at: datetime
+    summary: TurnSummary
+    history: History
+    decision: Decision
+    edition: int = 1  # of the rules
+
+
+class Backtest(Struct, frozen=True, gc=False, kw_only=True):
+    """What other rules would have done with a run as it was."""
+
+    turns: int
+    tokens: int
+    differences: tuple[str, ...] = ()
+    stops_at: int | None = None  # the turn after which it would not have gone on
+    saved_turns: int = 0
+    saved_tokens: int = 0
+    wrongly: bool = False  # it went on to its goal after that
+    done: bool = False  # the agent had said so then, and it was the work that reached the goal
+
+
+class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
+    """The run's own plan, beside the agent's."""
+
+    goal: str
+    done_when: str
+    tried: tuple[str, ...]
+    next: str
+
+
+def run_plan(state: AutoState, stopped: str = "") -> RunPlan:
+    """What it is after, what was tried, and what is next; all of it from the record."""
+    spec = state.spec
+    checks = ", ".join(check.name for check in spec.gate.checks)
+    parts = [f"{spec.agent} says that it is done"]
+    if checks:
+        parts.append(f"{checks} pass")
+    if spec.name and spec.merge:
+        parts.append(f"the work is merged into {spec.target}")
+    return RunPlan(
+        goal=spec.goal,
+        done_when=", ".join(parts),
+        tried=tuple(decided(decision) for decision in state.decisions),
+        next=_next(state, stopped),
+    )
+
+
+class Guard(Struct, frozen=True, gc=False, kw_only=True):
+    """A soft stop, and how near it is."""
+
+    name: str
+    count: int
+    most: int
+
+
+def guards(state: AutoState) -> tuple[Guard, ...]:
+    """What would pause it, in the numbers that people set."""
+    spec, history = state.spec, state.history
+    recent = [turn for turn in history.compactions if turn > state.turns - spec.compaction_turns]
+    alike = _same_at_end(history.footprints)
+    still = alike if alike > 1 else 0  # one alone is like no other
+    return (
+        Guard(name="turns without progress", count=still, most=max(2, spec.no_progress_turns)),
+        Guard(name="the same error", count=_same_at_end(history.errors), most=spec.repeated_errors),
+        Guard(name="compactions", count=len(recent), most=spec.max_compactions),
+    )
+
+
+def _same_at_end(texts: tuple[str, ...]) -> int:
+    count = 0
+    for text in reversed(texts):
+        if text != texts[-1]:
+            break
+        count += 1
+    return count
+
+
+def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str:
+    """Which one is in force: what keeps it from going on, in the order in which they win."""
+    auto = state.pilot
+    if state.closed is not None:
+        return state.closed.note
+    if Hold.NONE is not helm.hold:
+        return f"everything is {helm.hold}" + (f", by {helm.by}" if helm.by else "")
+    if state.hold is not Hold.NONE:
+        return f"the user: {state.hold}"
+    verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
+    if verdict.grip is Grip.HARD or state.broke:
+        return f"budget: {verdict.reason or state.broke}"
+    if run.is_short(state, now):
+        return f"budget: {state.waits}"
+    return auto.paused
+
+
+def _next(state: AutoState, stopped: str) -> str:
+    if state.end is not None:
+        return f"nothing: it is over ({state.end}{': ' + state.note if state.note else ''})"
+    if stopped or state.paused:
+        return f"a person: {stopped or state.paused}"
+    if state.merging:
+        return "the merge"
+    if state.done:
+        return "the gate" if not state.checked else "the merge"
+    if state.reviews:
+        return f"{state.spec.agent} looks at its own work"
+    return state.step or f"{state.spec.agent} takes turn {state.turns + 1}"
+
+
+class Story:
+    """A run of Full Auto as it is told: what happens, what guidance says, what is decided."""
+
+    def __init__(self, pilot: Pilot[AutoState]) -> None:
+        self.pilot = pilot
+        self.state: RunState[AutoState] | None = None
+
+    def take(self, event: Event) -> list[Line]:
+        """What to show of the next event of the record."""
+        before = self.state
+        if isinstance(event, Opened):
+            self.state = run.begin(self.pilot, event)
+        elif before is not None:
+            self.state = run.evolve(self.pilot, before, event)
+        if self.state is None:
+            return lines(event)
+        told = lines(event)
+        steps = _new_steps(before.pilot if before else None, self.state.pilot)
+        told += [Line(event.at, "◇", guided_by(step)) for step in steps]
+        if decision := _settled(self.pilot, before, self.state, event, stop_of):
+            told.append(Line(event.at, "◆", decided(decision)))
+        return told
+
+
+def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:
+    guided = after.guide.steps if after.guide else ()
+    known = before.guide.steps if before and before.guide else ()
+    return [step for step in guided if step not in known] if guided is not known else []
+
+
+def _settled(
+    pilot: Pilot[AutoState],
+    before: RunState[AutoState] | None,
+    after: RunState[AutoState],
+    event: Event,
+    stopped: StopOf,
+) -> Decision | None:
+    """What an event leads to: a new decision, or one that something else wins over."""
+    auto = after.pilot
+    is_new = before is None or auto.decisions is not before.pilot.decisions
+    stop = stopped(pilot, before, after, event) if before else None
+    if auto.decision is None or not (is_new or stop):
+        return None
+    decision = _as_recorded(event, auto.decision)
+    return overridden(decision, stop.action, stop.why) if stop else decision
+
+
+def _as_recorded(event: Event, derived: Decision) -> Decision:
+    """What was written wins: whoever reads wants to know what was decided then."""
+    if isinstance(event, MoveEnded) and event.decided is not None:
+        return event.decided.decision
+    return derived
+
+
+def guided_by(step: Step) -> str:
+    """A step of guidance in one line."""
+    sure = f" · confidence {step.confidence:g}" if step.stage is not Stage.RESEARCH else ""
+    return f"{step.stage}: {one_line(step.text, 500)}{sure} · by {step.by}"
+
+
+def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
+    """Every decision in the record, oldest first, and each hard stop that won over one."""
+    return list(_receipts(pilot, events, stop_of))
+
+
+def _no_stop(
+    pilot: Pilot[AutoState], before: RunState[AutoState], after: RunState[AutoState], event: Event
+) -> Stop | None:
+    return None
+
+
+def _receipts(
+    pilot: Pilot[AutoState], events: Sequence[Event], stopped: StopOf
+) -> Iterator[DecisionReceipt]:
+    opened = events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    state = run.begin(pilot, opened)
+    for seq, event in enumerate(events[1:], start=2):
+        before, state = state, run.evolve(pilot, state, event)
+        auto = state.pilot
+        decision = _settled(pilot, before, state, event, stopped)
+        if decision is None or auto.summary is None:
+            continue
+        yield DecisionReceipt(
+            seq=seq,
+            at=event.at,
+            summary=auto.summary,
+            history=auto.history,
+            decision=decision,
+            edition=auto.spec.edition,
+        )
+
+
+def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -> Backtest:
+    """Decide everything again by rules with these settings; the turns stay what they were."""
+    made = [each for each in _receipts(pilot, events, _no_stop) if each.summary.turn]
+    tokens = {receipt.summary.turn: receipt.summary.usage.tokens for receipt in made}
+    refused = {_work(receipt) for receipt in made if receipt.decision.by == GATE}
+    differences = []
+    last: DecisionReceipt | None = None
+    done = False
+    for receipt in made:
+        again = gated(spec, receipt.history, receipt.summary, _rethought(spec, receipt))
+        was = receipt.decision.action
+        if again.action is not was:
+            why = again.condition or again.reason
+            turn = receipt.summary.turn
+            differences.append(f"turn {turn}: {was} became {again.action} ({why})")
+        ends = was in GOES_ON and again.action not in GOES_ON
+        if last is None and ends and not (_is_done(receipt, again) and _work(receipt) in refused):
+            last, done = receipt, _is_done(receipt, again) and _work(receipt) == _work(made[-1])
+    stops_at = last.summary.turn if last else None
+    saved = [used for turn, used in tokens.items() if stops_at is not None and turn > stops_at]
+    reached = any(isinstance(e, Closed) and e.outcome is Outcome.DONE for e in events)
+    return Backtest(
+        turns=len(tokens),
+        tokens=sum(tokens.values()),
+        differences=tuple(differences),
+        stops_at=stops_at,
+        saved_turns=len(saved),
+        saved_tokens=sum(saved),
+        wrongly=last is not None and reached and not done,
+        done=last is not None and reached and done,
+    )
+
+
+def _is_done(receipt: DecisionReceipt, again: Decision) -> bool:
+    """Whether the agent said so: the gate is asked then, and says of the same work the same."""
+    return again.action is Action.STOP and receipt.summary.said.signal is Signal.COMPLETE
+
+
+def _work(receipt: DecisionReceipt) -> str:
+    change = receipt.summary.change
+    return (change.tree or change.head) if change else ""
+
+
+def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
+    """By other rules; what the gate found stays what it was."""
+    made = receipt.decision
+    if made.by == GATE:
+        return replace(made, action=Action.CONTINUE, overridden=None, condition="")
+    return by_rules(spec, receipt.history, receipt.summary)
+
+
+def known(receipt: DecisionReceipt) -> str:
+    """What a decision was made from, in one line."""
+    summary, history = receipt.summary, receipt.history
+    change = summary.change
+    facts = [
+        f"{summary.status}, a review" if summary.was_review else summary.status,
+        one_line(summary.error),
+        f"{counted(change.files, 'file')} changed" if change else "no files",
+        counted(summary.usage.tokens, "token"),
+        f"denied {counted(len(summary.denied), 'time')}" if summary.denied else "",
+        f"not answered: {one_line('; '.join((*summary.unanswered, *summary.pending)))}"
+        if summary.unanswered or summary.pending
+        else "",
+        counted(len(history.compactions), "compaction") if history.compactions else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def again(other: Redecided) -> str:
+    """What comes out in place of a decision on record, in one line."""
+    if other.again is None:
+        return f"turn {other.recorded.decision.turn}: nothing is decided there"
+    if other.again.decision != other.recorded.decision:
+        return decided(other.again.decision)
+    return "the same, but made from something else"
+
+
+def decided(decision: Decision) -> str:
+    """A decision in one line."""
+    over = f", overridden by {decision.condition}" if decision.overridden else ""
+    if decision.condition and not decision.overridden:
+        over = f" ({decision.condition})"
+    was = f" (was {decision.overridden})" if decision.overridden else ""
+    return (
+        f"turn {decision.turn}: {decision.action}{was}, {decision.reason}{over}"
+        f" · confidence {decision.confidence:g} · by {decision.by}"
+    )

@@ -1,0 +1,86 @@
+"""Where the execution loop stands, as people see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from allstop.board import graph
+from allstop.board.board_pilot import BoardState
+from allstop.board.graph import Board
+from allstop.core.board_specs import Mode
+from allstop.core.helm import Helm, Hold
+from allstop.core.run import RunState
+from allstop.core.tasks import OVER, Status, Task
+
+
+class Phase(StrEnum):
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    WAITING_USER = "waiting_user"
+    STOPPED = "stopped"
+    COMPLETED = "completed"
+
+
+class Below(NamedTuple):
+    """What the open runs below a board say that its own record does not."""
+
+    moving: bool = False  # a move of one of them is under way, if anybody drives it
+    stopped: frozenset[str] = frozenset()  # the tasks whose attempts were stopped, not the others
+
+
+def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
+    moving, stopped = False, set[str]()
+    for child in children:
+        moving = moving or child.open_move is not None
+        if child.hold is Hold.STOPPED:
+            stopped.add(state.refs.get(child.opened.ref, ""))
+    return Below(moving, frozenset(stopped))
+
+
+def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
+    """B5: where the execution loop stands."""
+    state = run.pilot
+    board = state.board
+    hold = helm.hold if helm.hold is not Hold.NONE else run.hold
+    if hold is Hold.STOPPED:
+        return Phase.STOPPED
+    if hold is not Hold.NONE:
+        is_ending = hold is Hold.PAUSED and driven and under.moving
+        return Phase.PAUSING if is_ending else Phase.PAUSED
+    held = sum(until is None for until in state.resting.values())  # each by itself
+    if driven and (board.count(Status.ACTIVE) > held or state.merging):
+        return Phase.RUNNING
+    if not board.added:
+        return Phase.IDLE
+    if all(status in OVER for status, count in board.counts.items() if count):
+        return Phase.COMPLETED
+    if not driven and not _begun(board.tasks()):
+        return Phase.IDLE
+    needs_person = state.spec.mode is Mode.SEMI or graph.best(board) is None
+    return Phase.WAITING_USER if needs_person or state.is_braked else Phase.IDLE
+
+
+def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
+    """The tasks that would be at work, had not they, or everything, been stopped: people see them
+    as pending.
+    """
+    begun = state.refs.values() if helm.hold is Hold.STOPPED else under.stopped
+    tasks = filter(None, map(state.board.get, begun))
+    return frozenset(task.id for task in tasks if task.status is Status.ACTIVE)
+
+
+def counts(board: Board, stopped: Collection[str]) -> dict[str, int]:
+    """How many tasks are shown in which status."""
+    found = {status: count for status, count in board.counts.items() if count}
+    if stopped:
+        found[Status.ACTIVE] -= len(stopped)
+        found[Status.PENDING] = found.get(Status.PENDING, 0) + len(stopped)
+    return {status.value: count for status, count in found.items() if count}
+
+
+def _begun(tasks: Iterable[Task]) -> bool:
+    return any(task.attempts for task in tasks)

@@ -1,0 +1,151 @@
+"""What everybody sees of a room: the contract of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from allstop.core import run
+from allstop.core.commands import Allstop, Say, StartSession
+from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.ids import MoveId
+from allstop.core.moves import TakeTurn, TurnDone, Usage
+from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind
+from allstop.core.run import Pilot, RunState
+from allstop.rooms.envelope import read_envelope
+from allstop.rooms.session import RoomState, Session, addressed, rounds
+
+NOTHING_TO_STOP = "Allstop: no session is active here (no-op)."
+
+
+class EventType(StrEnum):
+    HUMAN_MESSAGE = "human_message"
+    AGENT_CALL = "agent_call"
+    AGENT_RESPONSE = "agent_response"
+    SYSTEM = "system"
+
+
+class RoomEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """One event as clients are given it."""
+
+    type: EventType
+    sender: str
+    target: str
+    thread: str
+    text: str
+    call_id: str
+    ts: int  # seconds since the epoch
+    seq: int  # of the record that it comes from
+    session_id: str | None = None
+    round: int | None = None
+    max_rounds: int | None = None  # null in Autopilot
+    kind: NoticeKind | None = None  # of what the room itself says
+    usage: Usage | None = None  # of a response
+
+
+def call_id(thread: str, call: MoveId) -> str:
+    """What a call, its reply and the words that stream in have in common."""
+    return f"{thread}-call-{call}"
+
+
+class RoomView:
+    """Follows a room's record and says what each event means to people."""
+
+    def __init__(self, pilot: Pilot[RoomState], opened: Opened) -> None:
+        self._pilot = pilot
+        self.run: RunState[RoomState] = run.begin(pilot, opened)
+        self.seq = 1
+
+    @property
+    def room(self) -> RoomState:
+        return self.run.pilot
+
+    def take(self, event: Event) -> list[RoomEvent]:
+        """What is new with the next event of the record."""
+        before = self.run
+        self.run = run.evolve(self._pilot, before, event)
+        self.seq += 1
+        session = before.pilot.session or self.room.session
+        told = list(self._of_event(event, before, session))
+        for notice in self.room.news:
+            about = session if notice.kind is not NoticeKind.NOTICE else self.room.session
+            told.append(self._system(event, notice.text, notice.kind, about))
+        return told
+
+    def _of_event(
+        self, event: Event, before: RunState[RoomState], session: Session | None
+    ) -> Iterator[RoomEvent]:
+        match event:
+            case Commanded(command=Say(text=text)):
+                to = addressed(text, session.spec.agents) if session else None
+                yield self._event(event, EventType.HUMAN_MESSAGE, YOU, to or ALL, text, session)
+            case Commanded(command=StartSession(session=spec)) if self._has_begun(spec.id, before):
+                begun = self.room.session
+                yield self._event(event, EventType.HUMAN_MESSAGE, YOU, ROUTER, spec.goal, begun)
+            case Commanded(command=Allstop()) if before.pilot.session is None:
+                yield self._system(event, NOTHING_TO_STOP, NoticeKind.NOTICE, None)
+            case MoveStarted(move=TakeTurn(agent=agent), id=call) if session is not None:
+                text = session.task or session.spec.goal
+                yield self._event(
+                    event, EventType.AGENT_CALL, ROUTER, agent, text, session, call=call
+                )
+            case MoveEnded(result=TurnDone() as turn, id=call) if self._was_posted(before):
+                assert before.pilot.session is not None, "it was posted"
+                agent = before.pilot.session.speaker
+                message = read_envelope(turn.text).message
+                yield self._event(
+                    event,
+                    EventType.AGENT_RESPONSE,
+                    agent,
+                    ALL,
+                    message,
+                    before.pilot.session,
+                    call=call,
+                    usage=turn.usage,
+                )
+            case _:
+                pass
+
+    def _has_begun(self, session_id: str, before: RunState[RoomState]) -> bool:
+        now, then = self.room.session, before.pilot.session
+        return now is not None and now.spec.id == session_id and (then is None or then is not now)
+
+    def _was_posted(self, before: RunState[RoomState]) -> bool:
+        return before.pilot.session is not None and self.room.talk is not before.pilot.talk
+
+    def _system(
+        self, event: Event, text: str, kind: NoticeKind, session: Session | None
+    ) -> RoomEvent:
+        return self._event(event, EventType.SYSTEM, ROUTER, ALL, text, session, kind=kind)
+
+    def _event(
+        self,
+        event: Event,
+        type_: EventType,
+        sender: str,
+        target: str,
+        text: str,
+        session: Session | None,
+        *,
+        call: MoveId | None = None,
+        kind: NoticeKind | None = None,
+        usage: Usage | None = None,
+    ) -> RoomEvent:
+        thread = self.room.spec.thread
+        return RoomEvent(
+            type=type_,
+            sender=sender,
+            target=target,
+            thread=thread,
+            text=text,
+            call_id=call_id(thread, call) if call is not None else f"{thread}-{self.seq}",
+            ts=int(event.at.timestamp()),
+            seq=self.seq,
+            session_id=session.spec.id if session else None,
+            round=session.round if session else None,
+            max_rounds=rounds(session.spec) if session else None,
+            kind=kind,
+            usage=usage,
+        )

@@ -1,0 +1,27 @@
+"""What people see of an attempt at a task besides its events."""
+
+from __future__ import annotations
+
+from allstop.board.attempt import TaskState
+from allstop.core.events import Event, Opened
+from allstop.core.run import Pilot
+from allstop.views.runs import Line
+
+
+class Stillness:
+    """Says of an attempt that nothing is committed: once, each time that it comes to that."""
+
+    def __init__(self, pilot: Pilot[TaskState], known: TaskState | None = None) -> None:
+        self._pilot = pilot
+        self._state = known
+
+    def take(self, event: Event) -> list[Line]:
+        """What to show after the next event of the record."""
+        before = self._state
+        if isinstance(event, Opened):
+            self._state = self._pilot.begin(event.spec)
+        elif before is not None:
+            self._state = self._pilot.evolve(before, event)
+        if self._state is None or not self._state.is_stuck or (before and before.is_stuck):
+            return []
+        return [Line(event.at, "⚠", f"warning: {self._state.warning}; it goes on")]

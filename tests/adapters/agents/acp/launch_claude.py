@@ -1,0 +1,102 @@
+"""What the tests of agents behind ACP have in common."""
+
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.adapters.agents.acp import AcpAgent, Setup
+from allstop.adapters.agents.turn_socket import Doors
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.processes.sandbox.file_owner import hand_over
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.app.agents.acp import HABITS
+from allstop.ports import Box
+from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.model_server import ModelServer, model_server
+from support.agent_programs import program
+
+KEY = "sk-ant-dummy-key"
+PEER = Path(__file__).with_name("fake_agent.py")
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "0",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+
+
+def install(folder: Path) -> Path:
+    """The real agent as on somebody's PATH, with the node it wants beside it."""
+    folder.mkdir(exist_ok=True)
+    for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(program(real))
+    return folder / "claude-agent-acp"
+
+
+def variables(url: str) -> dict[str, str]:
+    """The real agent's own: where its model is, and which Claude Code it drives."""
+    own = {"ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_EXECUTABLE": str(program("claude"))}
+    return {**QUIET, **own}
+
+
+class Bench:
+    def __init__(self, launcher, place, tmp_path: Path, open_: AsyncExitStack) -> None:
+        self.launcher, self._tmp, self._open = launcher, tmp_path, open_
+        self.place = place
+        self.work, self.room = Path(place.workspace), tmp_path / "room"
+        self.room.mkdir(mode=0o700)
+        self.beat = self.work / "beat.txt"
+        self.server: ModelServer
+
+    async def agent(self, answers, **more):
+        """The real one, in front of a model that answers so."""
+        self.server = await self._open.enter_async_context(model_server(answers))
+        env = {**HABITS["claude-agent-acp"], **variables(self.server.anthropic_url)}
+        argv = (str(install(self._tmp / "bin")),)
+        return self._made(argv=argv, key=KEY, key_name="ANTHROPIC_API_KEY", env=env, **more)
+
+    def peer(self, scenario, **more):
+        """A program in its place, for what the real one never does."""
+        for folder in (self.work, self.room):
+            (folder / "fake_agent.py").write_bytes(PEER.read_bytes())
+            hand_over(folder, this_host())
+        argv = (sys.executable, "fake_agent.py", scenario)
+        return self._made(argv=argv, **more)
+
+    def at(self, *argv):
+        return self._made(argv=argv)
+
+    def _made(self, **fields):
+        setup = Setup(**{"room": Box(home=str(self.room)), **fields})
+        doors = Doors(self._tmp / "desks")
+        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
+        self._open.push_async_callback(agent.close)
+        return agent
+
+    async def turn(self, agent, watch=None, text="hello", **fields):
+        asked = replace(turn(self.place, text), **fields)
+        return await agent.take_turn(asked, watch or Onlooker(allows=True))
+
+    @property
+    def asked_last(self):
+        """What its model was asked; for a title it is at any time."""
+        return [each for each in self.server.requests if not each.wants_structure][-1]
+
+    async def until_beating(self):
+        await until(lambda: self.beat.exists() and self.beat.stat().st_size)
+
+    async def is_beating(self):
+        size = self.beat.stat().st_size
+        await anyio.sleep(0.3)
+        return self.beat.stat().st_size != size
+
+
+async def until(condition, within_s=60):
+    with anyio.fail_after(within_s):
+        while not condition():
+            await anyio.sleep(0.01)

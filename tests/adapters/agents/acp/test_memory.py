@@ -1,0 +1,91 @@
+"""What is told piece by piece is read together."""
+
+import json
+
+import anyio
+import pytest
+import trio.testing
+
+from allstop.adapters.agents.acp.connection import UPDATE, Connection
+from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.ports import Chunk, Exit, Stream
+
+CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
+
+
+def message(**fields):
+    return json.dumps({"jsonrpc": "2.0", **fields}).encode() + b"\n"
+
+
+def words(text):
+    return message(method=UPDATE, params={"update": {"content": {"text": text}}})
+
+
+ASK = message(id=7, method="session/request_permission", params={})
+ANSWER = message(id=1, result={})
+
+
+class Talker:
+    """A program that says where it is, then these things, and ends."""
+
+    def __init__(self, *said):
+        self.asked_at = []
+        self._said = [b"/project\n", *said]
+
+    async def receive(self):
+        self.asked_at.append(anyio.current_time())
+        await anyio.lowlevel.checkpoint()
+        return Chunk(Stream.OUT, self._said.pop(0)) if self._said else None
+
+    async def wait(self):
+        return Exit(0)
+
+
+@pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        (words("z"), True),
+        (words("z") * 3, True),
+        (words("z") + ASK, False),
+        (ASK + words("z"), False),
+        (ANSWER, False),
+        (words("z" * GATHERED_BYTES), False),
+    ],
+    ids=["words", "several", "a request", "a request before", "an answer", "a flood"],
+)
+async def test_k10_only_words_wait_for_those_that_follow(said, waits):
+    """K10: whoever waits for something is told at once."""
+    talker, heard = Talker(said), []
+
+    async def hear(message):
+        heard.append(message.method)
+
+    await Connection(talker, 60.0).pump(hear)
+
+    _, first, second = talker.asked_at
+    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    assert len(heard) == said.count(b"\n")
+
+
+class Slow(Talker):
+    """One that takes its time before each thing."""
+
+    async def receive(self):
+        self.asked_at.append(anyio.current_time())
+        await anyio.sleep(1.0)
+        return Chunk(Stream.OUT, self._said.pop(0)) if self._said else None
+
+
+@pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
+async def test_k10_words_that_come_one_by_one_are_not_waited_for(anyio_backend):
+    """K10: who speaks slowly says nothing more within that time."""
+    talker = Slow(words("z"), words("e"), words("b"))
+
+    async def hear(message):
+        pass
+
+    await Connection(talker, 60.0).pump(hear)
+
+    pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
+    assert pauses == pytest.approx([1.0] * 4)

@@ -1,0 +1,141 @@
+"""B7, F5: a real agent behind ACP uses our tools: an MCP server that it starts in its box."""
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from adapters.agents.acp.test_turn import taken
+from adapters.agents.claude_code.launch_claude import bash, came_back
+from adapters.agents.tool_calls import ASKED, ASKS, TELLS, hear, offered, use
+from allstop.adapters.agents.acp.form_questions import DECLINED
+from allstop.adapters.agents.acp.messages import ToolCall
+from allstop.adapters.agents.acp.tools import is_ours
+from allstop.core.moves import TurnDone
+from allstop.core.signals import Said, Signal
+from allstop.testing.agent_contract import Onlooker
+
+OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
+
+
+def in_order(*steps):
+    """It also wants a title for each conversation."""
+    return lambda asked: (
+        '{"title": "x"}'
+        if asked.wants_structure
+        else steps[min(len(came_back(asked)), len(steps) - 1)]
+    )
+
+
+async def test_b7_it_signals_and_tells_how_far_it_is(bench):
+    """B7: what it says there are items of its turn; nobody is asked whether it may."""
+    await hear(bench, await bench.agent(in_order(*TELLS)))
+
+
+async def test_b7_it_asks_and_is_answered_in_every_turn_of_a_conversation(bench):
+    """B7, F5: within the turn, by a person, with its options; each turn has a door of its own."""
+    agent = await bench.agent(in_order(ASKS, "zebra", ASKS, "zebra"))
+    watch = Onlooker(allows=True, answers=("Blue",))
+
+    first = await bench.turn(agent, watch)
+    agent = await bench.agent(in_order(ASKS, ASKS, "zebra"))
+    await bench.turn(agent, watch, thread=first.thread)
+
+    assert watch.asks == [ASKED, ASKED]
+    assert "Blue" in came_back(bench.asked_last)[-1]
+
+
+async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
+    """B7: the door is closed behind the agent, and who does not know its word never comes in."""
+    lines = "allstop mcp signal COMPLETE; echo code $?; ALLSTOP_WORD=x allstop mcp signal COMPLETE"
+    agent = await bench.agent(in_order(bash(f"PATH=$PATH:/run/allstop/desk; {lines}"), "zebra"))
+
+    result = await bench.turn(agent, Onlooker(allows=True))
+
+    assert "there was no answer\\ncode 1" in came_back(bench.asked_last)[-1]
+    assert result.said.signal is Signal.NONE
+
+
+async def test_b7_whoever_only_talks_has_none(bench):
+    """B7: there is nothing to signal without a workspace."""
+    agent = await bench.agent(in_order("zebra"))
+
+    await bench.turn(agent, Onlooker())
+    await bench.turn(agent, Onlooker(), place=replace(bench.place, workspace=None))
+
+    spoken = [offered(asked) for asked in bench.server.requests if not asked.wants_structure]
+    assert spoken == [OURS, set()]
+
+
+async def test_b7_codex_uses_them_unasked_when_it_has_come_to_the_desk(bench):
+    """B7, K18: a server that is only called like ours, and any other, is asked about as a tool,
+    never as a question that a model could answer; and leave never lasts."""
+    watch = Onlooker(allows=True)
+
+    result = await taken(bench, "tools", watch)
+
+    once = {"action": "accept", "content": {"persist": "once"}}
+    assert json.loads(result.text) == [once] * 3
+    assert [(ask.kind, ask.text.partition("?")[0]) for ask in watch.asks] == [
+        ("tool", "Allow the allstop MCP server to run tool signal"),
+        ("tool", "Allow the zebra MCP server to run tool signal"),
+    ]
+
+
+async def test_k18_a_tool_that_is_not_allowed_is_declined(bench):
+    """K18: and of a tool nobody is asked a question."""
+    watch = Onlooker()
+
+    result = await taken(bench, "tools", watch)
+
+    once = {"action": "accept", "content": {"persist": "once"}}
+    assert json.loads(result.text) == [DECLINED, once, DECLINED]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ours"),
+    [
+        ("mcp__allstop__signal", "other", True),
+        ("mcp__allstop__signal", "execute", False),
+        ("mcp__evil__signal", "other", False),
+        (["mcp__allstop__signal"], "other", False),
+    ],
+)
+def test_b7_only_our_own_tools_are_used_unasked(name, kind, ours):
+    """B7, K18: a command that is called so is a command."""
+    call = ToolCall(title="mcp__allstop__ask", kind=kind, meta={"claudeCode": {"toolName": name}})
+
+    assert is_ours(call) is ours
+
+
+async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
+    """B7: it starts them for the one that is not there, and again for the one that takes its place."""
+    agent = await bench.agent(
+        in_order(use("signal", signal="BLOCKED", text="no key"), "That is it.")
+    )
+    watch = Onlooker()
+
+    result = await bench.turn(agent, watch, thread="01234567-89ab-7def-8123-456789abcdef")
+
+    assert isinstance(result, TurnDone), result
+    assert result.said == Said(signal=Signal.BLOCKED, text="no key")
+    assert watch.items[0].text == "its conversation was not there: it begins again"
+
+
+@pytest.mark.parametrize(
+    ("meta", "given", "ours"),
+    [
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": "ask"}, True),
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": ["ask"]}, False),
+        ({"is_mcp_tool_call": True}, {"server": "allstop", "tool": "rm"}, False),
+        ({"is_mcp_tool_call": True}, {"server": "evil", "tool": "ask"}, False),
+        ({"is_mcp_tool_call": True}, "allstop ask", False),
+        ({}, {"server": "allstop", "tool": "ask", "command": "rm -rf /"}, False),
+        (None, {"server": "allstop", "tool": "ask"}, False),
+    ],
+)
+def test_b7_what_a_model_can_write_makes_no_tool_ours(meta, given, ours):
+    """B7, K18: codex's adapter says in a field of its own that something is a tool of a server."""
+    call = ToolCall(title="mcp.allstop.ask", kind="execute", meta=meta, raw_input=given)
+
+    assert is_ours(call) is ours

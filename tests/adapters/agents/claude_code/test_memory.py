@@ -1,0 +1,73 @@
+"""What is said piece by piece is read together."""
+
+import json
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+import trio.testing
+
+from allstop.adapters.agents.claude_code.launch import Leave
+from allstop.adapters.agents.claude_code.turn import Exchange
+from allstop.adapters.agents.claude_code.turn_fold import Telling
+from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.adapters.agents.reset_times import Moment
+from allstop.ports import Chunk, Stream
+from allstop.testing.agent_contract import Onlooker
+
+CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
+NOW = Moment(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
+
+
+def line(kind, **fields):
+    return json.dumps({"type": kind, **fields}).encode() + b"\n"
+
+
+def said(text):
+    return line("stream_event", event={"type": "content_block_delta", "delta": {"text": text}})
+
+
+INIT = line("system", subtype="init")
+ASK = line("control_request", request_id="1", request={"subtype": "zebra"})
+END = line("result", subtype="success", result="zebra")
+
+
+class Talker:
+    """A program that says these things, and is told whatever."""
+
+    def __init__(self, *said):
+        self.asked_at = []
+        self._said = list(said)
+
+    async def send(self, data):
+        await anyio.lowlevel.checkpoint()
+
+    async def receive(self):
+        self.asked_at.append(anyio.current_time())
+        await anyio.lowlevel.checkpoint()
+        return Chunk(Stream.OUT, self._said.pop(0))
+
+
+@pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
+@pytest.mark.parametrize(
+    ("piece", "waits"),
+    [
+        (said("z"), True),
+        (INIT + said("z") + said("e"), True),
+        (INIT, False),
+        (said("z") + ASK, False),
+        (ASK + said("z"), False),
+        (said("z" * GATHERED_BYTES), False),
+    ],
+    ids=["words", "several", "a beginning", "a request", "a request before", "a flood"],
+)
+async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
+    """K10: whoever waits for something is told at once."""
+    talker = Talker(piece, END)
+    exchange = Exchange(talker, Telling("t"), Onlooker(), lambda: NOW, Leave.ASK)
+
+    end = await exchange.take("hello", is_going_on=False)
+
+    first, second = talker.asked_at
+    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    assert end.text == "zebra"

@@ -1,0 +1,215 @@
+"""K9, K10: conversations, questions, shaped replies and what they cost, with the real program."""
+
+import json
+from uuid import uuid4
+
+from adapters.agents.claude_code.launch_claude import bash, came_back, replies, write
+from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code.approvals import ALONE, WITHOUT
+from allstop.core.asks import Ask, Option, Question
+from allstop.core.moves import Item, TurnDone
+from allstop.core.prompt import Talk, part, prompt_of
+from allstop.testing.agent_contract import Onlooker
+from allstop.testing.model_server import Call, Say
+
+QUESTION = {
+    "questions": [
+        {
+            "question": "Which zebra?",
+            "header": "Zebra",
+            "multiSelect": False,
+            "options": [
+                {"label": "Left", "description": "the left one"},
+                {"label": "Right", "description": "the right one"},
+            ],
+        }
+    ]
+}
+SCHEMA = {
+    "type": "object",
+    "properties": {"message": {"type": "string"}},
+    "required": ["message"],
+}
+
+
+async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said(bench):
+    """K10: whoever dies after that can go on with it."""
+    said_when_opened = []
+
+    class Early(Onlooker):
+        async def opened(self, thread):
+            said_when_opened.append(len(bench.server.requests))
+            await super().opened(thread)
+
+    watch = Early()
+    agent = await bench.agent(["zebra"])
+
+    result = await bench.turn(agent, watch)
+
+    assert said_when_opened == [0]
+    assert watch.threads == [result.thread]
+
+
+async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
+    """K10: the process died between the telling of the name and the first word."""
+    thread, watch = str(uuid4()), Onlooker()
+    agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
+
+    first = await bench.turn(agent, watch, thread=thread)
+    second = await bench.turn(agent, thread=thread)
+
+    assert (first.text, first.thread) == ("turn 1", thread)
+    assert (second.text, second.thread) == ("turn 2", thread)
+    assert [item.kind for item in watch.items] == ["notice", "message"]
+
+
+async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
+    """K10: the copy knows what was said, the original not what the copy says."""
+    watch = Onlooker()
+    agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
+    first = await bench.turn(agent)
+
+    copy = await bench.turn(agent, watch, thread=first.thread, fork=True)
+    second = await bench.turn(agent, thread=first.thread)
+
+    assert (copy.text, second.text) == ("turn 2", "turn 2")
+    assert copy.thread != first.thread == second.thread
+    assert watch.threads == [copy.thread]
+
+
+async def test_k10_cost_and_tokens_are_of_this_turn(bench):
+    """K10: Claude Code counts from turn to turn, also into another process."""
+    agent = await bench.agent([Say(text="x", input=1000, cached=400, written=100, output=50)])
+    first = await bench.turn(agent)
+    second = await bench.turn(agent, thread=first.thread)
+    third = await bench.turn(agent, thread=first.thread)
+
+    assert first.usage.cost_microusd > 0
+    assert (first.usage.input, first.usage.cached, first.usage.output) == (1000, 400, 50)
+    assert first.usage == second.usage == third.usage
+
+
+async def test_k10_what_its_own_agents_use_is_counted(bench):
+    """K10, K7: the result's own count leaves them out."""
+    sent = Call(
+        name="Agent",
+        arguments={"description": "d", "prompt": "GIRAFFE", "subagent_type": "general-purpose"},
+    )
+    agent = await bench.agent(
+        lambda asked: "zebra" if "GIRAFFE" in str(asked.body["messages"]) else Say(calls=(sent,)),
+        flat_rate=True,
+    )
+
+    result = await bench.turn(agent)
+
+    assert result.text == "zebra"
+    assert (result.usage.input, result.usage.output) == (300, 60)
+    assert result.usage.model == bench.server.requests[0].body["model"]
+
+
+async def test_f5_a_question_is_answered(bench):
+    """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
+    watch = Onlooker(allows=True, answers=("Right",))
+    call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call, leave=Leave.ALL)
+
+    await bench.turn(agent, watch)
+
+    (ask,) = watch.asks
+    offered = (
+        Option(label="Left", text="the left one"),
+        Option(label="Right", text="the right one"),
+    )
+    question = Question(text="Which zebra?", options=offered)
+    assert ask == Ask(id=ask.id, kind="question", text=question.text, questions=(question,))
+    assert r"\"Which zebra?\"=\"Right\"" in came_back(bench.server.requests[-1])[-1]
+    assert [item.kind for item in watch.items] == ["question", "message"]
+
+
+async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
+    """K18: nobody there to ask means no, and the agent is told."""
+    call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
+
+    result = await bench.turn(agent, Onlooker(message="Nobody is there."))
+
+    assert result.text == "zebra"
+    assert f"Denied. Nobody is there. {ALONE}" in came_back(bench.server.requests[-1])[-1]
+
+
+async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
+    """F5: the agent reads why, and goes on."""
+    watch = Onlooker(message="Use the target `check` instead.")
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash("make install"))
+
+    result = await bench.turn(agent, watch)
+
+    assert result.text == "zebra"
+    told = came_back(bench.server.requests[-1])[-1]
+    assert f"Denied. Use the target `check` instead. {WITHOUT}" in told
+
+
+async def test_f5_two_things_are_asked_at_once(bench):
+    """K10, K18: a second ask does not wait for the first; words of a shell are no argv."""
+    both = Say(calls=(bash("make one").calls[0], bash("make two; rm -rf ~").calls[0]))
+    watch = Onlooker(allows=False)
+    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else both)
+
+    result = await bench.turn(agent, watch)
+
+    one, two = sorted(watch.asks, key=lambda ask: ask.text)
+    assert result.text == "zebra"
+    assert one == Ask(id=one.id, argv=("make", "one"), text="make one")
+    assert two == Ask(id=two.id, argv=(), text="make two; rm -rf ~")
+    assert one.id != two.id
+
+
+async def test_k10_what_it_did_is_kept_in_order(bench):
+    """K10: finished items: words, commands with the end of their output, files."""
+    watch = Onlooker(allows=True)
+    agent = await bench.agent([bash("echo giraffe"), write(), "zebra"])
+
+    await bench.turn(agent, watch)
+
+    assert watch.items == [
+        Item(kind="message", text="begun"),
+        Item(kind="command", text="echo giraffe\ngiraffe"),
+        Item(kind="file", text="/project/made.txt"),
+        Item(kind="message", text="zebra"),
+    ]
+    assert [ask.kind for ask in watch.asks] == ["edit"]
+
+
+async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
+    """K10: the text is the JSON; what is shown meanwhile is its message, also in a room."""
+    watch = Onlooker()
+    reply = Call(name="StructuredOutput", arguments={"message": "a zebra"})
+    talk = Talk(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
+    agent = await bench.agent([Say(calls=(reply,))])
+
+    result = await bench.turn(agent, watch, prompt=prompt_of(talk), place=None)
+
+    assert isinstance(result, TurnDone), result
+    assert json.loads(result.text) == {"message": "a zebra"}
+    assert "".join(live.text for live in watch.lives) == "a zebra"
+    assert watch.items == []
+
+
+async def test_f4_a_compaction_is_counted_as_one(bench):
+    """F4: Full Auto pauses an agent whose conversation is compacted again and again."""
+    watch = Onlooker()
+    full = Say(text="full", input=990_000, output=20)
+    agent = await bench.agent(
+        lambda asked: (
+            "<summary>All is well.</summary>"
+            if "summary" in asked.user[-20_000:]
+            else full
+            if replies(asked) == 0
+            else "zebra"
+        )
+    )
+
+    first = await bench.turn(agent)
+    await bench.turn(agent, watch, thread=first.thread)
+
+    assert [item.kind for item in watch.items].count("compaction") == 1

@@ -1,0 +1,121 @@
+"""F1, F9: codex reviews by its own means."""
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from adapters.agents.codex.launch_codex import run, until
+from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, Guess
+from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.moves import Item, TurnDone
+from allstop.core.prompt import prompt
+from allstop.ports import Turn
+from allstop.testing.agent_contract import Onlooker, turn
+
+ASKED = "Look at all since abc."
+FOUND = {
+    "findings": [
+        {
+            "title": "[P1] It never ends",
+            "body": "The loop has no exit.",
+            "confidence_score": 0.9,
+            "priority": 1,
+            "code_location": {
+                "absolute_file_path": "/project/a.py",
+                "line_range": {"start": 1, "end": 2},
+            },
+        }
+    ],
+    "overall_correctness": "patch is incorrect",
+    "overall_explanation": "It hangs.",
+    "overall_confidence_score": 0.9,
+}
+
+
+def review(place, thread):
+    words = prompt("Look at your work.", review=ASKED)
+    return Turn(run="r", prompt=words, place=place, thread=thread)
+
+
+def told(asked):
+    return json.dumps(asked.body["input"])
+
+
+async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, place):
+    """F1, F9: review/start; the reviewer has fresh eyes, and the agent knows the findings."""
+    server = await stage.model(["made it", run("echo hello"), json.dumps(FOUND), "mended"])
+    agent = stage.agent(server)
+    made = await agent.take_turn(turn(place, "make it"), Onlooker())
+    watch = Onlooker()
+
+    found = await agent.take_turn(review(place, made.thread), watch)
+    after = await agent.take_turn(turn(place, "go on", thread=made.thread), Onlooker())
+
+    assert agent.abilities.review
+    assert isinstance(found, TurnDone), found
+    assert "It never ends — /project/a.py:1-2" in found.text
+    assert [item.kind for item in watch.items] == ["command", "review", "message"]
+    assert ASKED in told(server.requests[1])
+    assert "made it" not in told(server.requests[1])
+    assert after.text == "mended"
+    assert "The loop has no exit." in told(server.requests[3])
+
+
+async def test_k5_a_review_is_charged_by_estimate(stage, place):
+    """K5, F9: codex tells nothing of what a review uses; it must not be free."""
+    server = await stage.model(["made it", run("seq 2000"), "Nothing to say."])
+    agent = stage.agent(server)
+    made = await agent.take_turn(turn(place), Onlooker())
+
+    found = await agent.take_turn(review(place, made.thread), Onlooker())
+
+    sent = sum(len(json.dumps(asked.body)) for asked in server.requests[1:])
+    assert estimate(sent, CHARS_A_TOKEN) * 0.5 < found.usage.input
+    assert found.usage.input < estimate(sent, CHARS_A_TOKEN) * 2
+    assert found.usage.output > 0
+
+
+async def test_k2_a_review_can_be_stopped(stage, place):
+    server = await stage.model(
+        ["made it", run("while :; do echo beat >>beat.txt; sleep 0.01; done")]
+    )
+    agent = stage.agent(server)
+    made = await agent.take_turn(turn(place), Onlooker())
+    watch = Onlooker()
+    async with anyio.create_task_group() as group:
+        group.start_soon(agent.take_turn, review(place, made.thread), watch)
+        await until(lambda: any(live.kind == "status" for live in watch.lives))
+        group.cancel_scope.cancel()
+
+    size = beats(place)
+    await anyio.sleep(0.3)
+    assert beats(place) == size
+
+
+def beats(place):
+    beat = Path(place.workspace) / "beat.txt"
+    return beat.stat().st_size if beat.exists() else 0
+
+
+async def test_f9_without_a_workspace_the_words_are_taken(stage):
+    server = await stage.model(["made it", "looked at it"])
+    agent = stage.agent(server)
+    made = await agent.take_turn(turn(None), Onlooker())
+
+    found = await agent.take_turn(review(None, made.thread), Onlooker())
+
+    assert found.text == "looked at it"
+    assert "Look at your work." in told(server.requests[1])
+
+
+@pytest.mark.parametrize(("kind", "grows"), [("command", True), ("message", False)])
+def test_k5_every_call_sends_all_that_came_before(kind, grows):
+    guess = Guess("x" * 1000)
+    before = guess.spent
+    guess.heard(Item(kind=kind, text="y" * 4000))
+
+    assert before.input == estimate(FRONT_CHARS + 1000, CHARS_A_TOKEN)
+    assert (guess.spent.input > 2 * before.input) is grows
+    assert (guess.spent.output > 0) is not grows

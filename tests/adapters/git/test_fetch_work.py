@@ -1,0 +1,298 @@
+"""What isn't looked at again when work is brought home, and what is."""
+
+import os
+import time
+
+import pytest
+
+from adapters.git.workspace_fixture import commit, desk_at, git
+from allstop.adapters.git.repository.cached_files import content
+from allstop.adapters.git.workspace.change_detection import is_still, look_at
+from allstop.adapters.git.workspace.folders import Tree
+
+
+class Counting:
+    """A launcher that counts."""
+
+    def __init__(self, launcher):
+        self._launcher = launcher
+        self.started = 0
+
+    def __getattr__(self, name):
+        return getattr(self._launcher, name)
+
+    def launch(self, launch):
+        self.started += 1
+        return self._launcher.launch(launch)
+
+
+@pytest.fixture
+async def counted(root, tmp_path, anyio_backend):
+    """A desk whose workspace was found twice as it was: nothing more is expected of it."""
+    boxes = []
+
+    def around(launcher):
+        boxes.append(Counting(launcher))
+        return boxes[0]
+
+    desk = await desk_at(root, tmp_path, around=around)
+    (desk.boxes,) = boxes
+    await desk.worked("echo x >x; echo y >ignored; echo ignored >.gitignore")
+    await desk.kept()
+    desk.boxes.started = 0
+    return desk
+
+
+async def test_no_box_is_made_where_nothing_was_touched(counted):
+    await counted.agent("cat x; git log; git diff HEAD~1; echo at home >~/notes")
+
+    change = await counted.kept()
+
+    assert change == await counted.kept()
+    assert (change.commits, change.files) == (1, 2)
+    assert counted.boxes.started == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "files"),
+    [
+        ("echo z >x; touch -r .gitignore x", 2),  # as long, and as old as it likes to be
+        ("chmod +x x", 2),
+        ("rm x", 1),
+        ("mv x z", 2),
+        ("mkdir -p deep/er; echo z >deep/er/z", 3),
+        ("ln -sf a.txt x", 2),
+        ("git rm -q --cached x; git commit -qm gone; echo x >>.gitignore", 1),
+        ("git commit -q --allow-empty -m nothing", 2),
+        ("printf '' >.gitignore", 3),
+        ("echo . >.git/info/exclude; echo >.gitignore; rm .git/info/exclude", 3),
+    ],
+)
+async def test_whatever_is_touched_is_looked_at(counted, script, files):
+    before = await counted.kept()
+    await counted.agent(script)
+
+    change = await counted.kept()
+
+    assert change.head != before.head
+    assert change.files == files
+    assert counted.boxes.started == 1
+    assert git(counted.root, "rev-parse", "refs/allstop/tip/w") == change.head
+
+
+async def test_a_home_with_settings_of_its_own_is_not_trusted(counted):
+    await counted.agent("mkdir -p ~/.config/git; echo z >~/.config/git/ignore")
+    await counted.kept()
+    await counted.agent("echo z >z")
+    first = await counted.kept()
+    await counted.agent("rm ~/.config/git/ignore")
+
+    change = await counted.kept()
+
+    assert (first.files, change.files) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        "git config core.excludesFile ~/more",
+        "printf '[core]\\nexcludesFile = ~/more\\n' >~/settings; git config include.path ~/settings",
+        "mkdir -p .git/info; ln -sf ~/more .git/info/exclude",
+    ],
+)
+async def test_a_tree_that_hangs_on_other_files_is_not_trusted(counted, say):
+    await counted.agent(f"echo z >~/more; {say}; echo z >z")
+    await counted.kept()
+    hidden = await counted.kept()
+    await counted.agent("rm ~/more")
+
+    change = await counted.kept()
+
+    assert (hidden.files, change.files) == (2, 3)
+
+
+async def test_work_whose_ref_was_deleted_comes_home_again(counted):
+    change = await counted.kept()
+    git(counted.root, "update-ref", "-d", "refs/allstop/tip/w")
+
+    assert await counted.kept() == change
+    assert git(counted.root, "rev-parse", "refs/allstop/tip/w") == change.head
+
+
+async def test_work_is_counted_from_where_it_began(counted):
+    onto = commit(counted.root, b_txt="b\n")
+    await counted.opened(onto=onto)
+
+    change = await counted.kept()
+
+    assert git(counted.root, "rev-parse", f"{change.head}^2") == onto
+    assert change.files == 2
+
+
+def tree_at(place):
+    tree = Tree(place)
+    tree.make()
+    git(tree.work, "init", "-q")
+    return tree
+
+
+def seen(tree, **most):
+    look = look_at(tree, **most)
+    assert look is not None
+    return look
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda work: os.utime(work / "file", ns=(1, 1)),
+        lambda work: (work / "file").chmod(0o600),
+        lambda work: (work / "in/new").touch(),
+        lambda work: (work / "in/file").unlink(),
+        lambda work: (work / "in").rename(work / "out"),
+        lambda work: (work / "link").unlink(),
+        lambda work: work.rename(work.with_name("away")),
+        lambda work: (work.with_name("home") / ".gitconfig").touch(),
+    ],
+)
+def test_whatever_is_touched_is_seen(tmp_path, touch):
+    tree = tree_at(tmp_path)
+    (tree.work / "in").mkdir()
+    for name in ("file", "in/file"):
+        (tree.work / name).touch()
+    (tree.work / "link").symlink_to("nowhere")
+    look = seen(tree)
+    still = is_still(look)
+    time.sleep(0.02)  # the kernel's clock for files goes in steps
+
+    touch(tree.work)
+
+    assert still
+    assert not is_still(look)
+
+
+def test_a_tree_that_can_not_be_seen_through_is_not_called_still(tmp_path):
+    tree = tree_at(tmp_path)
+    (tree.work / "file").touch()
+    entries = len(seen(tree).entries)
+
+    assert seen(tree, most_entries=entries)
+    assert look_at(tree, most_entries=entries - 1) is None
+    assert look_at(Tree(tmp_path / "nowhere")) is None
+
+
+def _with(name, text):
+    return lambda work: (work / ".git" / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "hang",
+    [
+        _with("config", "[core]\n\texcludesFile = /tmp/mine\n"),
+        _with("config", "[include]\n\tpath = /tmp/mine\n"),
+        _with("commondir", "/tmp/mine\n"),
+        lambda work: (work / ".git/index").symlink_to("/tmp/mine"),
+        lambda work: os.truncate(work / ".git/config", 2**40),  # nobody has the time to read it
+        lambda work: (work / ".git/config").unlink(),
+    ],
+)
+def test_a_tree_that_hangs_on_files_elsewhere_is_not_called_still(tmp_path, hang):
+    tree = tree_at(tmp_path)
+    before = look_at(tree)
+
+    hang(tree.work)
+
+    assert before
+    assert look_at(tree) is None
+
+
+def test_only_as_much_of_a_file_is_read_as_was_said(tmp_path):
+    (tmp_path / "one").write_bytes(b"x" * 200_000)
+    for most in (0, 65_536, 199_999):
+        with pytest.raises(OSError, match="too large"):
+            content(str(tmp_path / "one"), most)
+
+    assert content(str(tmp_path / "one"), 200_000) == b"x" * 200_000
+
+
+def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_path):
+    """Its home is the agent's: behind a link there may be a disk that never answers."""
+    tree = tree_at(tmp_path / "one")
+    look = seen(tree)
+
+    (tree.home / ".config").symlink_to(tmp_path)
+
+    assert look_at(tree) is None
+    assert not is_still(look)
+
+
+async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):
+    """F4: the head moves, what it holds stays the same."""
+    before = await desk.worked("echo x >x; git add x; git commit -qm x")
+    await desk.agent("git commit -q --allow-empty -m nothing")
+    after = await desk.kept()
+
+    assert after.head != before.head
+    assert after.tree == before.tree != ""
+
+
+INNER = {
+    "one": ("git init -q in; echo 1 >in/1", "in/1"),
+    "one in another": (
+        "git init -q in; echo 1 >in/1; git init -q in/deep/er; echo 2 >in/deep/er/2",
+        "in/1 in/deep/er/2",
+    ),
+    "one with what it ignores": (
+        "git init -q in; cd in; echo 1 >1; echo 2 >2; echo 2 >.gitignore",
+        "in/.gitignore in/1",
+    ),
+    "one whose files are staged": ("git init -q in; cd in; echo 1 >1; git add -A", "in/1"),
+    "one with an odd name": ("git init -q ' -*'; echo 1 >' -*/1'", "-*/1"),
+    "beside an empty one and a closed file": (
+        "git init -q in; echo 1 >in/1; git init -q none; echo x >closed; chmod 000 closed",
+        "in/1",
+    ),
+    "where files are known already": ("mkdir in; echo 1 >in/1; git add -A; git init -q in", "in/1"),
+}
+
+
+@pytest.mark.parametrize("what", INNER)
+async def test_b6_files_of_a_repository_without_a_commit_are_work(desk, what):
+    """B6: `git init` in a folder of the workspace hides nothing that is in it."""
+    script, files = INNER[what]
+
+    change = await desk.worked(f"echo x >x; ({script})")
+    await desk.agent("find . -name 1 -exec sh -c 'echo later >$(dirname \"$0\")/later' {} ';'")
+    later = await desk.kept()
+
+    listed = git(desk.root, "ls-tree", "-r", "--name-only", change.head).split("\n")
+    assert " ".join(listed).replace("a.txt", "").replace(" x", "").split() == files.split()
+    assert change.files == len(listed) - 1
+    assert change.loose == ()
+    assert (later.files, later.loose) == (change.files + 1, ())
+
+
+async def test_f3_what_steers_others_is_told_with_the_work(desk):
+    """F3: also under a name that nobody would type, and when it is taken away."""
+    change = await desk.worked(
+        "mkdir -p .github/workflows .claude src; echo x >src/a.py; echo x >CLAUDE.md;"
+        " echo x >'.github/workflows/a b.yml'; rm a.txt"
+    )
+
+    assert change.guarded == {
+        ".github/workflows/a b.yml": "decides what CI runs",
+        "CLAUDE.md": "steers agents",
+    }
+    assert change.sketch == (
+        "A .github/workflows/a b.yml",
+        "A CLAUDE.md",
+        "D a.txt",
+        "A src/a.py",
+    )
+
+
+async def test_f3_of_many_files_the_first_are_named(desk):
+    change = await desk.worked("for n in $(seq 100 150); do echo x >f$n; done")
+
+    assert change.files == 51
+    assert change.sketch == tuple(f"A f{number}" for number in range(100, 120))

@@ -1,0 +1,130 @@
+"""What holds where the kernel bounds memory; test_groups.py runs it on such a kernel."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+from adapters.processes.launch_fixture import Place, alive, new_token, output_of
+from allstop.adapters.processes.launcher import ProcessLauncher
+from allstop.adapters.processes.memory.cgroups import TAG, our_groups
+from allstop.adapters.processes.sandbox.boxed_program import boxed
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.adapters.processes.sandbox_probe import BARE_HOW, BOXED
+from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.ports import Caps, Isolation
+
+FORKED = """
+import os, time
+for number in range(6):
+    if os.fork() == 0:
+        mine = b"x" * (25 << 20)
+        time.sleep(600)
+time.sleep(600)
+"""
+
+WRITTEN = """
+import time
+for number, folder in enumerate(("/tmp", "/dev/shm") * 3):
+    with open(f"{folder}/{number}", "wb") as file:
+        file.write(b"x" * (25 << 20))
+time.sleep(600)
+"""
+
+ABANDONED = """
+import time
+from allstop.adapters.processes.groups import our_groups
+our_groups().make(50)
+print("made", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place.made(tmp_path / "place")
+
+
+@pytest.fixture
+def groups():
+    groups = our_groups()
+    assert groups is not None, "test_groups.py sees to it that they can be had"
+    return groups
+
+
+@pytest.fixture(params=["boxed", "bare"])
+def launcher(request, tmp_path):
+    isolation = BOXED
+    start = boxed(this_host())
+    if request.param == "bare":
+        isolation = Isolation(boxed=False, allowed=True, how=BARE_HOW)
+        start = bare(this_host(), isolation)
+    return ProcessLauncher(isolation=isolation, start=start, live_dir=tmp_path / "live")
+
+
+def left(groups):
+    return [place.name for place in groups.above.glob(f"{TAG}-*")]
+
+
+async def test_k17_the_kernel_ends_all_that_comes_to_the_limit_together(launcher, place, groups):
+    token = new_token()
+    with anyio.fail_after(300):
+        async with launcher.launch(place.python(FORKED, token, caps=Caps(memory_mb=100))) as child:
+            _, _, code = await output_of(child)
+
+    assert code == -signal.SIGKILL
+    assert alive(token) == []
+    assert launcher.overran("run") == (
+        "its programs needed more memory than the 100 MB that they may hold together;"
+        " have it run fewer at once, or raise limits.memory_mb"
+    )
+    assert launcher.overran("run") == ""
+    assert left(groups) == []
+
+
+async def test_k17_files_in_memory_count_too(tmp_path, place, groups):
+    launcher = ProcessLauncher(
+        isolation=BOXED, start=boxed(this_host()), live_dir=tmp_path / "live"
+    )
+    with anyio.fail_after(300):
+        async with launcher.launch(place.python(WRITTEN, caps=Caps(memory_mb=100))) as child:
+            await output_of(child)
+
+    assert launcher.overran("run")
+    assert left(groups) == []
+
+
+async def test_k17_what_stays_below_the_limit_is_let_alone(launcher, place, groups):
+    async with launcher.launch(place.python("print( 'x' * 3 )", caps=Caps(memory_mb=100))) as child:
+        during = left(groups)
+        said = await output_of(child)
+
+    assert len(during) == 1
+    assert said == (b"xxx\n", b"", 0)
+    assert launcher.overran("run") == ""
+    assert left(groups) == []
+
+
+async def test_k17_what_a_killed_process_left_is_swept(groups):
+    other = subprocess.Popen(
+        (sys.executable, "-c", ABANDONED),
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    other.stdout.readline()
+    groups.sweep()
+    living = left(groups)
+    other.kill()
+    other.communicate()
+    groups.sweep()
+
+    assert len(living) == 1
+    assert left(groups) == []

@@ -1,0 +1,212 @@
+"""P11, U4: whoever drives a run tells a person of it, wherever that person wants to be told."""
+
+import json
+
+import pytest
+
+from allstop.app import actions
+from allstop.app.actions import ALL, do
+from allstop.app.board import commands
+from allstop.app.notify.channels import tellers
+from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
+from allstop.app.supervisor import station
+from allstop.core.events import Opened
+from allstop.core.ids import BOARD, RunId
+from allstop.core.room_specs import TalkMode
+from allstop.core.tasks import Status
+from allstop.ports import Entry
+from support.http_listener import listening
+from support.room_models import says, to, until, writes
+
+CANARY = "hunter2-hunter2"
+SETTINGS = """
+[review]
+mode = "skip"
+[auto]
+cooldown_s = 0
+review = "never"
+[notify]
+desktop = false
+private = true
+urls = ["{url}"]
+"""
+
+
+@pytest.fixture
+def listener():
+    with listening() as here:
+        yield here
+
+
+@pytest.fixture
+def house(trusted, listener):
+    def make(settings="", **turns):
+        return trusted(SETTINGS.format(url=listener.url()) + settings, **turns)
+
+    return make
+
+
+async def told(listener, count):
+    async def holds():
+        return len(listener.got) >= count
+
+    await until(holds, f"{count} messages")
+    return [(got["level"], got["title"], got["text"]) for _, got in listener.got]
+
+
+async def add(here, title, **more):
+    return (await do(here, BOARD, actions.AddTask(title=title, **more), "web")).tasks[0]
+
+
+async def test_p11_a_board_tells_of_a_question_and_of_its_end(house, listener):
+    """U4. Each thing once; nothing of turns, merges and what a person did."""
+    asks = '{ signal = "PENDING: red or blue?" }'
+    async with station(house(worker=[asks, writes("w.txt")])) as here:
+        task = await add(here, "Paint it", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        first = await told(listener, 1)
+        await do(here, task, actions.Answer(texts=("blue",)), "web")
+        both = await told(listener, 2)
+
+    assert first == [("needs_you", f"project: {task} waits for you", "asks: red or blue?")]
+    assert both[1:] == [("done", "project: The board is complete", "1 done")]
+    assert len(listener.got) == 2
+
+
+async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, listener, person):
+    """And of nothing that happened before."""
+    nobody = SETTINGS.replace('urls = ["{url}"]', "")
+    house = trusted(nobody, worker=[writes("one.txt"), writes("two.txt")])
+    async with station(house) as here:
+        first = await add(here, "One", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        await until(lambda: _is_done(here, first), "the first")
+        toml = person.repository / "allstop.toml"
+        toml.write_text(
+            toml.read_text().replace("[notify]", f'[notify]\nurls = ["{listener.url()}"]')
+        )
+        person.commit()
+        person.allstop("trust", "--yes")
+        assert house.renew_settings() == ""
+        await add(here, "Two", agent="worker")
+        got = await told(listener, 1)
+
+    assert got == [("done", "project: The board is complete", "2 done")]
+
+
+async def _is_done(here, task):
+    return (await commands.find(here.house, task)).status is Status.DONE
+
+
+async def test_p11_a_failure_is_told(house, listener):
+    red = '[verification]\ncommands = [{ run = "false" }]\n[loop]\nmax_iterations = 1\n'
+    async with station(house(red, worker=[writes("w.txt")])) as here:
+        task = await add(here, "Write it", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        got = await told(listener, 1)
+
+    text = "Write it: not done after 1 turn; it said COMPLETE, but this fails: false"
+    assert got == [("error", f"project: {task} ran out of time", text)]
+
+
+async def test_p11_full_auto_tells_of_its_end(house, listener):
+    async with station(house(coder=[writes("w.txt")])) as here:
+        await here.open(StartAuto(goal="Write it", agent="coder"))
+        [(level, title, text)] = await told(listener, 1)
+
+    assert (level, title.split()[-2:]) == ("done", ["is", "done"])
+    assert text.startswith("Write it")
+
+
+async def test_p11_a_room_tells_of_its_end(house, listener):
+    turns = {
+        "gpt": [says("I begin.", **to("claude"))],
+        "claude": [says("I end.", final=True)],
+    }
+    async with station(house(**turns)) as here:
+        order = StartRoom(goal="Talk", agents=("gpt", "claude"), mode=TalkMode.COLLABORATE)
+        await here.open(order)
+        [(level, title, text)] = await told(listener, 1)
+
+    assert (level, title) == ("done", "project: The talk is over")
+    assert text.endswith("Goal: Talk")
+
+
+async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(house, listener):
+    """The message is written before the end, and delivered after it."""
+    async with station(house(worker=["{ sleep = 60 }"])) as here:
+        await add(here, "Sleep", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        await do(here, ALL, actions.Stop(), "web")
+
+    [(level, title, text)] = await told(listener, 1)
+    assert (level, title) == ("stopped", "project: Allstop")
+    assert text.startswith("stopped in ")
+
+
+async def test_p11_two_processes_do_not_tell_the_same_thing(house, person, listener):
+    """Whoever drives a run tells of it."""
+    other = house(worker=[writes("w.txt")])
+    mine = person.house()
+    async with station(other), station(mine) as here:
+        await add(here, "Write it", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        await told(listener, 1)
+    mine.close()
+
+    assert [got["title"] for _, got in listener.got] == ["project: The board is complete"]
+
+
+async def test_p11_trouble_that_is_in_no_record_is_told_once(house, listener):
+    """A run that can't be read is not driven; nothing is written of that."""
+    made = house(worker=[writes("w.txt")])
+    broken, nonsense = RunId("auto9"), Opened(at=made.clock.now(), kind="auto", spec={"odd": 1})
+    await made.journal.append(Entry(broken, nonsense))
+    async with station(made) as here:
+        for _ in range(3):
+            await here.engine.take(broken)
+
+    [(level, title, text)] = await told(listener, 1)
+    assert (level, title) == ("error", "project: auto9 is in trouble")
+    assert text.startswith("broken: ")
+
+
+async def test_k23_no_secret_is_told_or_logged(house, listener, person):
+    """A key of the environment, one that merely looks like one, and the webhook's own address."""
+    secret = listener.url()
+    said = f"the key is {CANARY}, or sk-abcdefgh12345678, see {secret}"
+    made = house(worker=[f'{{ signal = "PENDING: {said}" }}'])
+    made.environment.variables["MY_API_KEY"] = CANARY
+    listener.status = 500
+    shown = []
+    async with station(made, shown.append) as here:
+        await add(here, "Ask", agent="worker")
+        await here.open(StartBoard(mode="autopilot"))
+        [(_, _, text)] = await told(listener, 1)
+
+    log = (person.repository / ".allstop" / "logs" / "notify.log").read_text()
+    assert text == "asks: the key is ***, or ***, see ***"
+    assert [line for line in shown if line.startswith("notify")] == [
+        "notify http://127.0.0.1: it answered 500"
+    ]
+    for secret in (CANARY, "sk-abcdefgh12345678", "secret-path"):
+        assert secret not in json.dumps(listener.got[0][1]) + log + "".join(shown)
+
+
+def test_p11_a_repository_decides_nothing_of_where_messages_go(person):
+    """Its file counts once it was accepted, as any of that kind."""
+    asked = '[notify]\nsounds = false\nurls = ["https://evil.example/"]\nprivate = true\n'
+    person.write("allstop.toml", asked)
+    person.commit()
+    before, after = person.house(), person.house()
+
+    assert tellers(before) == []
+    person.allstop("trust", "--yes")
+    assert [each.name for each in tellers(after)] == ["https://evil.example"]
+
+
+def test_k23_short_values_and_names_of_other_things_are_left_alone(house):
+    made = house(worker=[writes("w.txt")])
+    made.environment.variables.update(MONKEY_KEY="abc", EDITOR="emacs-emacs")
+
+    assert made.secrets.scrub("abc emacs-emacs") == "abc emacs-emacs"

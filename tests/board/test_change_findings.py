@@ -1,0 +1,236 @@
+"""B16: what makes the gate worth less is seen, and fails it only where a person said so."""
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allstop.board.change_findings import MOST, findings, is_skip, is_test, matches
+from allstop.core.gate import Protection
+from allstop.core.moves import Finding
+
+PROTECTED = ("tests/**", "**/__tests__/**", ".github/**", "allstop.toml", "src/*/ci-?.yml")
+
+
+class Changed(NamedTuple):
+    path: str
+    status: str = "M"
+    added: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("tests/test_a.py", "tests/**"),
+        ("tests/deep/er/x", "tests/**"),
+        ("tests", "tests/**"),  # a link or a file in the place of the folder
+        ("tests/x", "tests/"),
+        ("tests/x/y", "tests"),
+        ("web/src/__tests__/a.ts", "**/__tests__/**"),
+        ("__tests__/a.ts", "**/__tests__/**"),
+        ("allstop.toml", "allstop.toml"),
+        ("a/b/c.yml", "a/**/c.yml"),
+        ("a/c.yml", "a/**/c.yml"),
+        ("x/conftest.py", "**/conftest.py"),
+        ("src/a/ci-1.yml", "src/*/ci-?.yml"),
+        ("a1.txt", "a[0-9].txt"),
+        ("ab.txt", "a[!0-9].txt"),
+        ("new\nline/x", "new*/x"),
+        ("./x".removeprefix("./"), "./x"),
+    ],
+)
+def test_a_pattern_names_a_path_or_a_folder_above_it(path, pattern):
+    assert matches(path, (pattern,))
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("mytests/a", "tests/**"),
+        ("src/tests/a", "tests/**"),
+        ("sub/allstop.toml", "allstop.toml"),
+        ("allstop.toml.bak", "allstop.toml"),
+        ("src/a/b/ci-1.yml", "src/*/ci-?.yml"),
+        ("a/x", "a[!0-9]x"),
+        ("axb", "a.b"),
+    ],
+)
+def test_a_pattern_names_nothing_else(path, pattern):
+    assert not matches(path, (pattern,))
+
+
+SEGMENTS = st.text(alphabet="ab.-_", min_size=1, max_size=4).filter(lambda name: name.strip("."))
+
+
+@given(st.lists(SEGMENTS, min_size=1, max_size=4), st.lists(SEGMENTS, max_size=3))
+def test_a_folder_holds_all_below_it(folder, rest):
+    top = "/".join(folder)
+    path = "/".join([*folder, *rest])
+
+    assert matches(path, (f"{top}/**",))
+    assert matches(f"x/{path}", (f"**/{top}",))
+    assert not matches(f"x{path}", (top,))
+
+
+@given(st.text(alphabet="ab.*?", min_size=1, max_size=6), st.text(alphabet="ab.", max_size=6))
+def test_within_one_folder_it_is_what_shells_do(pattern, name):
+    if "**" not in pattern:
+        assert matches(name, (pattern,)) == fnmatchcase(name, pattern)
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_any_pattern_is_one(pattern, path):
+    matches(path, (pattern,))
+
+
+TESTS = [
+    "tests/test_a.py", "test_a.py", "pkg/a_test.go", "src/a.test.tsx", "a.spec.js", "spec/a_spec.rb",
+    "src/test/java/ATest.java", "web/__tests__/x.ts", "tests/helpers.py", "AppTests.cs", "e2e/login.ts",
+    "tests/suite.bats", "t/basic.t", "test/a_test.exs",
+]  # fmt: skip
+NO_TESTS = [
+    "src/a.py", "tests/data.json", "tests/__init__.py", "tests/conftest.py", "README.md", "latest.py",
+    "contest.go", "src/attest.rs", "src/testing_guide.md", "pyproject.toml",
+]  # fmt: skip
+
+
+def test_tests_are_known_by_their_names_and_folders():
+    assert [path for path in TESTS if not is_test(path)] == []
+    assert [path for path in NO_TESTS if is_test(path)] == []
+
+
+SKIPS = {
+    "tests/test_a.py": [
+        "@pytest.mark.skip", "    @pytest.mark.skipif(True, reason='x')", "@pytest.mark.xfail",
+        "pytestmark = pytest.mark.skip", "    pytest.skip('later')", "@unittest.skip('x')", "@skipIf(1, '')",
+        "self.skipTest('x')", "raise unittest.SkipTest", "@mark.xfail(strict=False)", "__test__ = False",
+        "@unittest.expectedFailure", "pytest.importorskip('x')",
+    ],
+    "tests/conftest.py": ["collect_ignore = ['test_a.py']"],
+    "a.test.ts": [
+        "it.skip('x', () => {", "test.only('x'", "describe.skip(", "xit('x'", "xdescribe('x'", "fit('x', f)",
+        "it.todo('x')", "test.concurrent.skip('x'", "test.skip.each([1])('x'", "fdescribe('x'", "test.fixme('x'",
+        "test('x', { skip: true }, f)", "it.failing('x'",
+    ],
+    "src/test/ATest.java": ["@Ignore", "@Disabled(\"x\")", "@DisabledOnOs(LINUX)"],
+    "a_test.go": ["\tt.Skip(\"x\")", "\tt.SkipNow()", "\tb.Skipf(\"x\")"],
+    "src/lib.rs": ["#[ignore]", "    #[ignore = \"slow\"]", "#[cfg_attr(miri, ignore)]"],
+    "tests/it.rs": ["#[ignore]"],
+    "spec/a_spec.rb": ["  skip", "  skip 'later'", "  pending 'x'", "  it 'x', skip: true do", "  xit 'x' do"],
+    "tests/ATest.php": ["$this->markTestSkipped('x');"],
+    "AppTests.cs": ["[Fact(Skip = \"x\")]", "[Ignore(\"x\")]"],
+    "AppTests.swift": ["throw XCTSkip(\"x\")"],
+    "tests/a_test.cc": ["GTEST_SKIP() << 1;", "TEST(A, DISABLED_b) {"],
+    "test/a_test.exs": ["@tag :skip", "@moduletag :skip"],
+    "test/runtests.jl": ["@test_skip f(x)", "@test_broken f(x)"],
+    "pyproject.toml": ['addopts = "--deselect tests/test_a.py"', 'addopts = "-k \'not slow\'"'],
+    "package.json": ['"testPathIgnorePatterns": ["a"]'],
+}  # fmt: skip
+NO_SKIPS = {
+    "tests/test_a.py": ["def test_skips_a_line():", "skipped = 3", "x = skip_header(y)", "assert it.only_one"],
+    "a.test.ts": ["it('skips', () => {", "expect(list.only).toBe(1)", "const fits = fit2(x)"],
+    "src/a.py": ["pytest.skip('not a test file')"],
+    "a_test.go": ["r.Skipped()"],
+    "src/lib.rs": ["let ignore = true;"],
+    "pyproject.toml": ["[tool.x]", "ignore = ['E501']"],
+}  # fmt: skip
+
+
+def test_lines_that_skip_a_test_are_known():
+    assert [(p, line) for p, lines in SKIPS.items() for line in lines if not is_skip(p, line)] == []
+    assert [(p, line) for p, lines in NO_SKIPS.items() for line in lines if is_skip(p, line)] == []
+
+
+def test_everything_is_told_and_nothing_fails_where_it_is_only_reported():
+    changes = [
+        Changed("allstop.toml"),
+        Changed("tests/test_a.py", "D"),
+        Changed("tests/test_b.py", "A", ("@pytest.mark.skip",)),
+        Changed("src/a.py", "M", ("x = 1",)),
+    ]
+
+    assert findings(changes, PROTECTED, Protection.REPORT) == (
+        Finding(kind="protected", path="allstop.toml", text="changed"),
+        Finding(kind="protected", path="tests/test_a.py", text="deleted"),
+        Finding(kind="protected", path="tests/test_b.py", text="added"),
+        Finding(kind="deleted_test", path="tests/test_a.py"),
+        Finding(kind="skipped_test", path="tests/test_b.py", text="@pytest.mark.skip"),
+    )
+
+
+def test_what_is_protected_fails_the_gate_where_the_setting_says_so():
+    changes = [Changed("tests/test_a.py", "D"), Changed("other_test.go", "D")]
+
+    found = findings(changes, PROTECTED, Protection.FAIL)
+
+    assert [(f.kind, f.path, f.fatal) for f in found] == [
+        ("protected", "tests/test_a.py", True),
+        ("deleted_test", "tests/test_a.py", True),
+        ("deleted_test", "other_test.go", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("new", "kinds"), [("tests/test_b.py", []), ("attic/b.txt", ["deleted_test"])]
+)
+def test_a_test_that_is_moved_is_deleted_only_if_it_no_longer_is_one(new, kinds):
+    changes = [Changed("tests/test_a.py", "D"), Changed(new, "R")]
+
+    assert [f.kind for f in findings(changes, (), Protection.REPORT)] == kinds
+
+
+def test_b17_markers_of_our_own_merge_fail_the_gate():
+    ours = ("<<<<<<< HEAD", "=======", f">>>>>>> {'a' * 40}")
+    somebodys = ("<<<<<<< ours", "=======", ">>>>>>> theirs")
+    heading = ("Title", "=======")
+
+    found = findings(
+        [Changed("a", "M", ours), Changed("b", "M", somebodys), Changed("c", "M", heading)],
+        (),
+        Protection.REPORT,
+    )
+
+    assert [(f.kind, f.path, f.fatal) for f in found] == [
+        ("conflict_markers", "a", True),
+        ("conflict_markers", "b", False),
+    ]
+
+
+def test_a_flood_of_findings_does_not_drown_the_fatal_ones():
+    changes = [Changed(f"a{n}_test.go", "D") for n in range(500)]
+    changes.append(Changed("b", "M", ("<<<<<<< HEAD", f">>>>>>> {'a' * 40}")))
+
+    found = findings(changes, (), Protection.REPORT)
+
+    assert len(found) == MOST
+    assert found[0].fatal
+
+
+LINES = st.sampled_from(["@pytest.mark.skip", "x = 1", "<<<<<<< HEAD", ">>>>>>> b", "it.only('x')"])
+CHANGES = st.lists(
+    st.builds(
+        Changed,
+        st.sampled_from([*TESTS, *NO_TESTS]) | st.text(max_size=10),
+        st.sampled_from("AMDR"),
+        st.lists(LINES | st.text(max_size=30), max_size=4).map(tuple),
+    ),
+    max_size=6,
+)
+
+
+@given(CHANGES, st.sampled_from(Protection))
+def test_fatal_is_only_what_is_protected_where_that_fails(changes, protection):
+    for finding in findings(changes, PROTECTED, protection):
+        assert not finding.fatal or protection is Protection.FAIL
+        assert not finding.fatal or matches(finding.path, PROTECTED)
+
+
+@given(CHANGES)
+def test_no_change_of_a_protected_path_goes_unseen(changes):
+    found = {
+        f.path for f in findings(changes, PROTECTED, Protection.REPORT) if f.kind == "protected"
+    }
+
+    assert found == {c.path for c in changes if matches(c.path, PROTECTED)}

@@ -1,0 +1,82 @@
+"""B19: what helps a task that can't go on depends on why it ended."""
+
+import pytest
+from msgspec.structs import replace
+
+from allstop.board import attempt, remedies
+from allstop.core.brakes import Tally
+from allstop.core.events import ChildClosed
+from allstop.core.moves import Failed, FailureKind, Outcome
+from allstop.core.tasks import Attempt, Status, Task
+from allstop.testing.virtual_clock import EPOCH
+
+RUN = "board/T1.1"
+
+
+def closed(kind, note="", outcome=Outcome.FAILED):
+    return ChildClosed(
+        at=EPOCH, ref="T1.1", run=RUN, outcome=outcome, tally=Tally(), note=note, failure=kind
+    )
+
+
+def ended(kind, **known):
+    task = Task(id="T1", title="x", number=1, attempts=(Attempt(run=RUN, began_at=EPOCH),))
+    return replace(attempt.ended(task, closed(kind)), **{"status": Status.FAILED, **known})
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "command", "hint"),
+    [
+        (FailureKind.AUTH, "retry", "allstop agents login claude", "login claude`"),
+        (FailureKind.NETWORK, "retry", "allstop retry T1", "could not be reached"),
+        (FailureKind.USAGE_LIMITED, "retry", "allstop retry T1", "retry later"),
+        (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "would end like this again"),
+        (FailureKind.UNAVAILABLE, "retry", "allstop agents test claude", "can't be started"),
+        (FailureKind.CONTEXT, "split", "allstop retry T1", "split it"),
+        (FailureKind.EXITED, "retry", "allstop retry T1", "Its log says"),
+        (FailureKind.UNSAFE, "retry", "allstop doctor", "no sandbox"),
+    ],
+)
+def test_b19_each_kind_of_failure_has_its_next_step(kind, first, command, hint):
+    task = ended(kind, agent="claude")
+
+    assert remedies.remedies(task)[0] == first
+    assert remedies.command(task) == command
+    assert hint in remedies.hint(task)
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_b19_raising_a_limit_is_offered_only_to_what_ran_out_of_it(kind):
+    assert "limit" not in remedies.remedies(ended(kind))
+    assert "limit" in remedies.remedies(ended(kind, status=Status.TIMEOUT))
+    assert "limit" not in remedies.remedies(ended(kind, status=Status.BLOCKED))
+
+
+def test_k22_a_blocked_agent_can_not_choose_what_people_are_told_to_do():
+    task = ended(FailureKind.AUTH, status=Status.BLOCKED)
+
+    assert (remedies.hint(task), remedies.command(task)) == ("", "allstop retry T1")
+
+
+def test_b19_an_agent_without_a_name_is_looked_up_first():
+    assert remedies.command(ended(FailureKind.AUTH)) == "allstop agents"
+    assert remedies.command(ended(FailureKind.UNAVAILABLE)) == "allstop doctor"
+
+
+def test_b19_a_failure_tells_what_helps_whatever_its_note_says():
+    note = "auth: is what it says of itself"
+
+    assert remedies.failure_in(closed(FailureKind.EXITED, note)) is FailureKind.EXITED
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_q20_what_an_old_record_has_in_its_note_only_is_understood(kind):
+    note = remedies.note_of(Failed(kind=kind, message="no: key"))
+
+    assert remedies.failure_in(closed(None, note)) is kind
+    assert remedies.failure_in(closed(None, note, Outcome.BLOCKED)) is None
+
+
+@pytest.mark.parametrize("note", ["", "auth", "asks: which?", "authority: mine", "AUTH: x"])
+def test_b19_other_notes_tell_of_no_failure(note):
+    assert remedies.failure_in(closed(None, note)) is None

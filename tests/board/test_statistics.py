@@ -1,0 +1,122 @@
+"""B5, B17: the numbers at the end of a run, from what its tasks are and have used."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from allstop.board.statistics import statistics
+from allstop.cli.board.screen import summary
+from allstop.core.brakes import Tally
+from allstop.core.moves import Outcome
+from allstop.core.tasks import Attempt, Status, Task
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(minutes=1)
+
+
+def task(number, status, *attempts):
+    given = {"status": status, "attempts": attempts, "note": "why"}
+    return Task(id=f"T{number}", title="x", number=number, **given)
+
+
+def attempt(run, *, turns=0, tokens=0, ended_at=LATER, outcome=Outcome.DONE):
+    tally = Tally(turns=turns, input=tokens)
+    return Attempt(run=run, began_at=NOON, ended_at=ended_at, outcome=outcome, tally=tally)
+
+
+def numbers(*tasks, since=NOON, **under_way):
+    return statistics(tasks, since, LATER, merged=0, resolved=0, under_way=under_way)
+
+
+def test_b5_work_under_way_counts_with_what_it_has_used_so_far():
+    """B5: a pause shows the turns that were taken and paid for."""
+    over = task(1, Status.DONE, attempt("a", turns=2, tokens=100))
+    runs = task(2, Status.ACTIVE, attempt("b", ended_at=None, outcome=None))
+
+    found = numbers(over, runs, b=Tally(turns=1, input=50))
+
+    assert (found.iterations, found.tokens) == (3, 150)
+    assert (found.completed, found.remaining, found.average) == (1, 1, 2.0)
+
+
+def test_b5_what_was_over_before_does_not_count():
+    before = attempt("a", turns=5, ended_at=NOON - timedelta(hours=1), outcome=Outcome.FAILED)
+    now = attempt("b", turns=1)
+
+    found = numbers(task(1, Status.DONE, before, now))
+
+    assert (found.iterations, found.completed, found.failed) == (1, 1, 0)
+
+
+FAILURES = ("failed", "timed_out", "blocked", "crashed")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "counted"),
+    [
+        (Status.DONE, Outcome.DONE, "completed"),
+        (Status.REVIEW, Outcome.DONE, "completed"),
+        (Status.MERGING, Outcome.DONE, "completed"),
+        (Status.FAILED, Outcome.FAILED, "failed"),
+        (Status.TIMEOUT, Outcome.TIMED_OUT, "timed_out"),
+        (Status.TIMEOUT, Outcome.BRAKED, "timed_out"),
+        (Status.BLOCKED, Outcome.BLOCKED, "blocked"),
+        (Status.PENDING, Outcome.CRASHED, "crashed"),
+        (Status.PENDING, Outcome.ABORTED, ""),
+        (Status.ACTIVE, None, ""),
+        (Status.CANCELLED, Outcome.DONE, ""),
+        (Status.SKIPPED, Outcome.FAILED, ""),
+    ],
+)
+def test_b5_tasks_are_counted_by_what_they_are_now(status, outcome, counted):
+    """B5: also where an attempt before the last was verified, or failed."""
+    for first in (Outcome.DONE, Outcome.FAILED):
+        attempts = attempt("a", turns=1, outcome=first), attempt("b", turns=1, outcome=outcome)
+        found = numbers(task(1, status, *attempts))
+
+        shown = {name: getattr(found, name) for name in ("completed", *FAILURES)}
+        assert shown == {name: int(name == counted) for name in ("completed", *FAILURES)}
+
+
+def test_b5_work_that_could_not_be_merged_is_verified_all_the_same():
+    verified = Task(
+        id="T1",
+        title="x",
+        number=1,
+        status=Status.WAITING,
+        verified="tree",
+        attempts=(attempt("a", turns=1),),
+    )
+
+    assert numbers(verified).completed == 1
+
+
+def test_b5_b17_the_average_the_fastest_and_the_slowest_are_of_what_was_completed():
+    found = numbers(
+        task(1, Status.DONE, attempt("a", turns=4)),
+        task(2, Status.MERGING, attempt("b", turns=1)),
+        task(
+            3, Status.REVIEW, attempt("c1", turns=1, outcome=Outcome.FAILED), attempt("c2", turns=6)
+        ),
+        task(4, Status.FAILED, attempt("d", turns=50, outcome=Outcome.FAILED)),
+        task(5, Status.MERGING),
+        task(6, Status.PENDING),
+    )
+
+    assert (found.average, found.fastest, found.slowest, found.iterations) == (4.0, 1, 7, 62)
+    assert (found.completed, found.failed, found.remaining) == (3, 1, 5)
+    assert found.pending_merges == 2, "also what was verified before"
+
+
+def test_b5_the_summary_names_what_ended_otherwise_only_where_it_did():
+    good = task(1, Status.DONE, attempt("a", turns=2))
+    late = task(2, Status.TIMEOUT, attempt("b", turns=3, outcome=Outcome.TIMED_OUT))
+    stuck = task(3, Status.BLOCKED, attempt("c", turns=1, outcome=Outcome.BLOCKED))
+    dead = task(4, Status.PENDING, attempt("d", outcome=Outcome.CRASHED))
+
+    assert summary(numbers(good))[1].startswith("1 verified, 0 failed, 0 remaining · ")
+    ended = "1 verified, 0 failed, 1 timed out, 1 blocked, 1 crashed, 3 remaining"
+    assert summary(numbers(good, late, stuck, dead))[1:] == [
+        f"{ended} · 0 merged, 0 conflicts resolved",
+        "6 iterations (average 2, fastest 2, slowest 2) · 0 tokens · 60 s",
+    ]

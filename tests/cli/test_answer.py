@@ -1,0 +1,144 @@
+"""F5, B11: what an agent asks in the middle of a turn is answered from another terminal."""
+
+import json
+
+import anyio
+import pytest
+
+from allstop.app.project import House
+from allstop.app.runs.inbox import inbox
+from allstop.settings import Environment
+from allstop.views.inbox import Kind
+from support.person import wait_for
+
+SETTINGS = """
+[agents.coder]
+driver = "scripted"
+script = "coder.toml"
+[auto]
+cooldown_s = 0
+review = "never"
+[merge]
+enabled = false
+"""
+ASKS = """
+[[turn]]
+steps = [
+    {{ write = "a.txt", text = "x" }},
+    {step},
+    {{ signal = "COMPLETE" }},
+]
+"""
+QUESTION = '{ question = "Which colour?", options = ["Red", "Dark blue"] }'
+LEAVE = '{ ask = "COMMAND" }'
+
+
+@pytest.fixture
+def asks(person):
+    """A task under way whose agent asks this."""
+
+    def start(step):
+        person.write("coder.toml", ASKS.format(step=step))
+        person.write("allstop.toml", SETTINGS)
+        person.commit()
+        person.allstop("trust", "--yes")
+        running = person.start("run", "paint it")
+        wait_for(lambda: "asks" in json.dumps(person.json("status")["runs"]), "the question")
+        return running
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [("2", "Dark blue"), ("dark BLUE", "Dark blue"), ("neither, use green", "neither, use green")],
+)
+def test_f5_a_question_is_answered_by_option_or_in_words(person, asks, given, answer):
+    """F5, B11: the agent goes on within its turn, and the record says who answered."""
+    running = asks(QUESTION)
+
+    told = person.allstop("answer", "T1", given)
+
+    assert "T1: has its answer" in told
+    running.communicate(timeout=30)
+    log = person.allstop("log", "T1")
+    assert "asks: Which colour?" in log
+    assert f"user: answers ask-0: {answer}" in log
+
+
+def test_f5_a_wish_is_denied_with_words_for_the_agent(person, asks):
+    """F5: by the name that the inbox has for it."""
+    running = asks(LEAVE.replace("COMMAND", "make install"))
+
+    assert "wants to know whether it may" in person.refuses("answer", "T1", "no")
+    person.allstop("deny", "board/T1.1:ask-0", "-m", "Not here.")
+
+    running.communicate(timeout=30)
+    assert "user: denies ask-0: Not here." in person.allstop("log", "T1")
+
+
+def test_k18_leave_for_a_session_is_refused_for_what_can_be_anything(person, asks):
+    """K18: always allow never covers interpreters, env, git, package managers' scripts."""
+    running = asks(LEAVE.replace("COMMAND", "python3 build.py"))
+
+    refused = person.refuses("allow", "T1", "--session")
+
+    assert "allowed once only: it is an interpreter" in refused
+    person.allstop("allow", "T1")
+    running.communicate(timeout=30)
+    assert "user: allows ask-0" in person.allstop("log", "T1")
+
+
+def test_f5_the_inbox_knows_it_by_a_name_that_answers_it(person, asks):
+    """F5: what an onlooker finds is answered by its id."""
+    running = asks(QUESTION)
+    house = House(person.repository, Environment(home=person.home, variables=person.environment))
+
+    (waiting,) = anyio.run(inbox, house)
+
+    house.close()
+    assert (waiting.kind, waiting.run, waiting.task) == (Kind.QUESTION, "board/T1.1", "T1")
+    assert waiting.options == ("Red", "Dark blue")
+    person.allstop("answer", waiting.id, "1")
+    running.communicate(timeout=30)
+    assert "answers ask-0: Red" in person.allstop("log", "T1")
+
+
+def test_f5_what_is_no_answer_is_refused(person, asks):
+    running = asks(QUESTION)
+
+    assert "questions that were asked: 1, answers: 2" in person.refuses("answer", "T1", "1", "2")
+    assert "an answer is empty" in person.refuses("answer", "T1", " ")
+    assert "this is a question" in person.refuses("allow", "T1")
+    assert "has no question 'other'" in person.refuses("answer", "T1:other", "x")
+    person.allstop("deny", "T1")
+    running.communicate(timeout=30)
+
+
+def test_f5_a_task_that_asks_says_so_wherever_it_is_looked_at_and_how_to_answer(person, asks):
+    """F5, B11: a question in the middle of a turn waits for a person, and nobody else may see it."""
+    running = asks(QUESTION)
+    status = person.allstop("status")
+    log = person.allstop("log", "T1")
+
+    person.allstop("answer", "T1", "1")
+
+    asked = "asks: Which colour? (1 Red, 2 Dark blue)"
+    do = 'allstop answer T1 "…"'
+    assert f"? T1       active: {asked}   → {do}" in status
+    assert f"Next: `{do}`." in status
+    assert asked in log
+    assert f"{asked}   → {do}" in running.communicate(timeout=30)[0]
+
+
+def test_f5_a_task_that_asks_is_marked_in_the_table(person):
+    """F5: above it stands what it asks and how to answer; its row says what it waits for."""
+    person.write("coder.toml", ASKS.format(step=LEAVE.replace("COMMAND", "make install")))
+    person.write("allstop.toml", SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+
+    shown, _ = person.at_terminal("run", "paint it", keys=[("? T1", "\x03"), ("pausing", "\x03")])
+
+    assert "asks: make install   → allstop allow T1" in shown
+    assert "#1  asks: make install" in shown

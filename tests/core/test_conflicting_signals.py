@@ -1,0 +1,42 @@
+"""B7: signals by a tool and by the final message; those that differ are a question."""
+
+import pytest
+
+from allstop.core.moves import TurnDone
+from allstop.core.signals import Said, Signal
+
+COMPLETE = Said(signal=Signal.COMPLETE)
+BLOCKED = Said(signal=Signal.BLOCKED, text="no access")
+QUESTION = Said(signal=Signal.PENDING, text="Which?")
+
+
+@pytest.mark.parametrize(
+    ("text", "signals", "said"),
+    [
+        ("Done.", (), Said(signal=Signal.NONE)),
+        ("Done.", (COMPLETE,), COMPLETE),
+        ("Done.\n<promise>COMPLETE</promise>", (COMPLETE,), COMPLETE),
+        ("Half.\n<promise>PROGRESS: 50%</promise>", (COMPLETE,), COMPLETE),
+        ("Hm.\n<promise>BLOCKED: no key</promise>", (BLOCKED,), Said(signal=Signal.BLOCKED, text="no key")),
+        ("Hm.", (BLOCKED, BLOCKED), BLOCKED),
+    ],
+)  # fmt: skip
+def test_b7_signals_that_agree_are_one(text, signals, said):
+    """B7: by whichever way it was given."""
+    assert TurnDone(text=text, signals=signals).said == said
+
+
+@pytest.mark.parametrize(
+    ("text", "signals", "names"),
+    [
+        ("Done.\n<promise>COMPLETE</promise>", (BLOCKED,), "BLOCKED and COMPLETE"),
+        ("Hm.\n<promise>BLOCKED: no key</promise>", (COMPLETE,), "COMPLETE and BLOCKED"),
+        ("Done.", (QUESTION, COMPLETE), "PENDING and COMPLETE"),
+    ],
+)
+def test_b7_signals_that_differ_are_a_question_for_a_person(text, signals, names):
+    """B7: nothing is taken for done that was also said to be blocked."""
+    said = TurnDone(text=text, signals=signals).said
+
+    assert said.signal is Signal.PENDING
+    assert f"it said {names}; which one holds?" in said.text

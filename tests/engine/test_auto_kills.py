@@ -1,0 +1,181 @@
+"""Q16, K2: threads of Full Auto that are killed or stopped at every write there is."""
+
+import itertools
+
+import anyio
+import pytest
+
+from allstop.core.commands import Resume
+from allstop.core.events import Closed, MoveEnded, MoveStarted, Opened
+from allstop.core.moves import Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.ports import Abilities
+from support.fault_scenarios import assert_moves_alternate, assert_nothing_began_and_no_word_counted
+from support.faulty_ports import (
+    GuardedJournal,
+    MergingWorkspaces,
+    MortalJournal,
+    RacingJournal,
+    SecondTimeChecks,
+)
+from support.in_memory_world import DONE, World
+
+THREAD = "auto:thread"
+LONG_S = 3600.0
+ADVICE = '{"action": "%s", "reason": "so it looks", "confidence": 0.9}'
+SPEC = {
+    "goal": "Write a parser.",
+    "agent": "coder",
+    "policy": "model",
+    "decision_agent": "adviser",
+    "review": "end",
+    "name": "thread",
+    "target": "main",
+    "gate": {"checks": [{"name": "Tests", "run": "pytest"}]},
+    "merge": True,
+}
+
+
+class Coder:
+    """Is done once two turns have left something; remembers nothing, so that it can be killed."""
+
+    abilities = Abilities()
+
+    def __init__(self, workspaces):
+        self._workspaces = workspaces
+        self.taken = 0
+
+    async def take_turn(self, turn, watch):
+        self.taken += 1
+        if turn.thread is None:
+            await watch.opened("t1")
+        await anyio.sleep(2)
+        await watch.saw(Item(kind="x", text="hm"))
+        await anyio.sleep(2)
+        done = self._workspaces.commits.get("thread", 0) >= 2
+        return TurnDone(text=DONE if done else "more to do", thread="t1", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+class Adviser(Coder):
+    async def take_turn(self, turn, watch):
+        self.taken += 1
+        await anyio.sleep(1)
+        action = "stop" if DONE in turn.prompt.whole else "continue"
+        return TurnDone(text=ADVICE % action, usage=Usage(output=5))
+
+
+def at_work(journal):
+    world = World(journal)
+    world.workspaces = MergingWorkspaces()
+    world.checks = SecondTimeChecks(world.workspaces)
+    world.agents = {
+        "coder": Coder(world.workspaces),
+        "adviser": Adviser(world.workspaces),
+    }
+    return world
+
+
+async def go(world):
+    """Begin, or take up what is there; until all is over or the process is dead."""
+    async with world.running() as engine:
+        if await world.journal.heads():
+            await world.resume_all(engine)
+        else:
+            await engine.open(THREAD, "auto", SPEC)
+        await anyio.sleep(LONG_S)
+
+
+async def go_until_death(world):
+    async with anyio.create_task_group() as group:
+        group.start_soon(go, world)
+        with anyio.move_on_after(2 * LONG_S):
+            await world.journal.dead.wait()
+        group.cancel_scope.cancel()
+
+
+async def assert_merged_once(world):
+    """Nothing lost, nothing done or merged twice, and the record explains itself."""
+    heads = await world.journal.heads()
+    assert all(head.closed for head in heads)
+    assert world.workspaces.merged == ["thread"]
+    for head in heads:
+        events = await world.events(head.run)
+        assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
+        assert sum(isinstance(e, Opened) for e in events) == 1
+        assert differences(world.pilots[head.kind], events) == []
+        assert_moves_alternate(events)
+    events = await world.events(THREAD)
+    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+    assert len(refs) == len(set(refs)) == len(heads) - 1
+
+
+async def turns_on_record(world):
+    events = await world.events(THREAD)
+    return sum(isinstance(e, MoveEnded) and isinstance(e.result, TurnDone) for e in events)
+
+
+async def moves_under_way(world):
+    states = [await world.state(head.run) for head in await world.journal.heads()]
+    return sum(state.open_move is not None for state in states)
+
+
+async def test_the_thread_of_the_other_tests_arrives():
+    world = at_work(GuardedJournal())
+    await go(world)
+
+    await assert_merged_once(world)
+    assert world.agents["coder"].taken >= 2
+    assert world.agents["adviser"].taken >= 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice(when):
+    for nth in itertools.count(1):
+        world = at_work(MortalJournal(nth, when))
+        await go_until_death(world)
+        if not world.journal.dead.is_set():
+            break
+        world.journal = world.journal.disk()
+        under_way = await moves_under_way(world)
+        await go(world)
+
+        await assert_merged_once(world)
+        taken = sum(agent.taken for agent in world.agents.values())
+        assert taken - await turns_on_record(world) <= under_way, "a turn was taken again"
+
+    assert nth > 15
+
+
+async def test_q16_a_thread_killed_again_and_again_still_arrives():
+    world = at_work(MortalJournal(3, "after"))
+    for deaths in itertools.count(1):
+        await go_until_death(world)
+        if not world.journal.dead.is_set():
+            break
+        journal = MortalJournal(5 + deaths % 3, ("before", "after")[deaths % 2])
+        journal._records = world.journal.disk()._records
+        world.journal = journal
+
+    assert deaths >= 3
+    await assert_merged_once(world)
+
+
+@pytest.mark.parametrize("where", ["helm", "root", "writer"])
+async def test_k2_allstop_wins_every_race_with_every_write_of_a_thread(where):
+    for nth in itertools.count(1):
+        world = at_work(RacingJournal(nth, where))
+        async with world.running() as engine:
+            await engine.open(THREAD, "auto", SPEC)
+            await anyio.sleep(LONG_S)
+            stopped = world.journal.stopped
+            if stopped is None:
+                break
+            assert_nothing_began_and_no_word_counted(world.journal)
+            await engine.command(stopped, Resume())
+            await anyio.sleep(LONG_S)
+        await assert_merged_once(world)
+
+    assert nth > 15

@@ -1,0 +1,139 @@
+"""K12: how long a move may last and be silent; neither counts while it is held."""
+
+import math
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from allstop.engine import deadlines
+from allstop.engine.deadlines import Timekeeper
+
+
+@pytest.fixture
+async def keeper():
+    keeper = Timekeeper()
+    async with anyio.create_task_group() as group:
+        group.start_soon(keeper.keep)
+        yield keeper
+        group.cancel_scope.cancel()
+
+
+async def spent(patience, *steps):
+    """Seconds until it ran out; steps are seconds to wait, or what to do to it."""
+    began = anyio.current_time()
+    with patience.scope:
+        for step in steps:
+            if isinstance(step, str):
+                getattr(patience, step)()
+            else:
+                await anyio.sleep(step)
+        await anyio.sleep_forever()
+    return anyio.current_time() - began
+
+
+@pytest.mark.parametrize(
+    ("most_s", "idle_s", "steps", "until_s", "stalled"),
+    [
+        (100, 30, [], 30, True),
+        (20, 30, [], 20, False),
+        (100, 30, [20, "touch"], 50, True),
+        (100, 30, [20, "touch", 20, "touch", 20, "touch", 20, "touch"], 100, False),
+        (100, 30, [10, "hold", 500, "release"], 540, True),
+        (40, 1000, [10, "hold", 500, "release"], 540, False),
+        (100, 30, [10, "hold", 50, "hold", 50, "release", 50, "release"], 190, True),
+        (100, 30, [10, "hold", "touch", 500, "release"], 540, True),
+        (100, 30, [10, "relax", 500, "cut"], 510, True),
+    ],
+)
+async def test_k12_deadlines(keeper, most_s, idle_s, steps, until_s, stalled):
+    patience = keeper.begin(most_s, idle_s)
+
+    assert await spent(patience, *steps) == pytest.approx(until_s)
+    assert patience.ran_out
+    assert patience.stalled is stalled or patience.was_cut
+
+
+async def test_work_that_is_done_in_time_is_left_alone(keeper):
+    with keeper.patience(100, 30) as patience, patience.scope:
+        await anyio.sleep(29)
+
+    assert not patience.ran_out
+
+
+async def test_k1_a_part_is_held_together_with_the_whole(keeper):
+    whole = keeper.begin(1000)
+    whole.hold()
+    whole.hold()
+    began = anyio.current_time()
+    with whole.scope, whole.part(60) as part, part.scope:
+        await anyio.sleep(300)
+        whole.release()
+        await anyio.sleep(300)
+        whole.release()
+        await anyio.sleep_forever()
+
+    assert part.ran_out
+    assert anyio.current_time() - began == pytest.approx(660)
+
+
+async def test_k12_each_is_cut_off_at_its_own_time(keeper):
+    """K12: one timer serves all, and deadlines come in any order."""
+    ended = {}
+
+    async def work(most_s):
+        with keeper.patience(most_s) as patience, patience.scope:
+            await anyio.sleep_forever()
+        ended[most_s] = anyio.current_time() - began
+
+    began = anyio.current_time()
+    async with anyio.create_task_group() as group:
+        for most_s in (50, 10, 30, 20, 40):
+            group.start_soon(work, most_s)
+        await anyio.sleep(5)
+        group.start_soon(work, 1)
+
+    assert {most_s: pytest.approx(at) for most_s, at in ended.items()} == {
+        1: 6, 10: 10, 20: 20, 30: 30, 40: 40, 50: 50
+    }  # fmt: skip
+
+
+async def test_what_is_over_is_forgotten(keeper, monkeypatch):
+    """A million quick turns with an hour each leave nothing behind, and others keep their time."""
+    monkeypatch.setattr(deadlines, "LITTER", 10)
+    long = keeper.begin(100)
+    for _ in range(1000):
+        with keeper.patience(3600, 600) as patience:
+            patience.touch()  # work that waits and speaks
+            await anyio.lowlevel.checkpoint()
+
+    assert patience.noted != math.inf
+    assert len(keeper._line) <= 25
+    assert await spent(long) == pytest.approx(100)
+
+
+async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper, monkeypatch):
+    """K12: a person takes the night to answer, beside busy runs."""
+    monkeypatch.setattr(deadlines, "LITTER", 3)
+    asked = keeper.begin(100, 30)
+    await anyio.sleep(10)
+    asked.hold()
+    for _ in range(20):
+        with keeper.patience(3600, 600) as patience:
+            patience.touch()
+            await anyio.lowlevel.checkpoint()
+    asked.release()
+
+    with anyio.fail_after(1000):
+        assert await spent(asked) == pytest.approx(30)
+
+
+async def test_work_that_never_waits_never_has_a_deadline(keeper):
+    for _ in range(100):
+        with keeper.patience(3600, 600) as patience:
+            pass
+
+    await anyio.sleep(1)
+
+    assert patience.noted == math.inf
+    assert keeper._line == []

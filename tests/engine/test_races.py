@@ -1,0 +1,47 @@
+"""K2: Allstop wins every race. It is slipped in just before each write there is, one after another."""
+
+import itertools
+
+import anyio
+import pytest
+
+from allstop.core.commands import Resume
+from allstop.core.events import Halted
+from allstop.core.ids import HELM
+from allstop.engine.steps import Parked
+from support.fault_scenarios import (
+    VOYAGES,
+    assert_arrived,
+    assert_nothing_began_and_no_word_counted,
+    seaworthy,
+)
+from support.faulty_ports import RacingJournal
+
+LONG_S = 3600.0
+
+
+@pytest.mark.parametrize("where", ["helm", "root", "writer"])
+@pytest.mark.parametrize("name", sorted(VOYAGES))
+async def test_k2_allstop_wins_every_race_with_every_write(name, where):
+    """Nothing starts after it, no word of an agent counts, and after Resume all is done once."""
+    voyage = VOYAGES[name]
+    raced = 0
+    for nth in itertools.count(1):
+        world = seaworthy(RacingJournal(nth, where))
+        async with world.running() as engine:
+            await engine.open("r", voyage.kind, voyage.spec())
+            await anyio.sleep(LONG_S)
+            stopped = world.journal.stopped
+            if stopped is None:
+                break
+            raced += 1
+            assert_nothing_began_and_no_word_counted(world.journal)
+            if stopped == HELM:
+                assert await engine.rested("r") == Parked("allstop")
+                assert [type(e) for e in await world.events(HELM)].count(Halted) == 1
+            await engine.command(stopped, Resume())
+            await anyio.sleep(LONG_S)
+        await assert_arrived(world, voyage, "r")
+
+    assert raced > (10 if name == "task" else 35)
+    await assert_arrived(world, voyage, "r")

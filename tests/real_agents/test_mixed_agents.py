@@ -1,0 +1,375 @@
+"""Real Codex and real Claude Code at work together, offline, against one model server."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+from adapters.agents.claude_code import launch_claude
+from adapters.agents.codex import launch_codex
+from allstop.testing.model_server import Call, Fault, Protocol, Say, envelope, model_server
+from support.agent_programs import program
+from support.person import MERGE_AT_ONCE, at_home
+
+AGENTS = """
+[agents.codex]
+driver = "codex"
+model = "gpt-5.5"
+base_url = "{openai}"
+[agents.claude]
+driver = "claude-code"
+base_url = "{anthropic}"
+"""
+KEYS = {"OPENAI_API_KEY": "sk-dummy-openai-key", "ANTHROPIC_API_KEY": "sk-dummy-anthropic-key"}
+DONE = "It is there.\n<promise>COMPLETE</promise>"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def person(tmp_path):
+    person = at_home(tmp_path)
+    (person.home / "bin").mkdir(exist_ok=True)
+    for name in ("codex", "claude"):
+        (person.home / "bin" / name).symlink_to(program(name))
+    yield person
+    person.close()
+
+
+def sets_up(person, server, more=""):
+    file = person.home / ".config" / "allstop" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    agents = AGENTS.format(openai=server.openai_url, anthropic=server.anthropic_url)
+    file.write_text(agents + MERGE_AT_ONCE + more)
+
+
+def start(person, *arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "allstop", *arguments],
+        cwd=person.repository,
+        env={**person.environment, **KEYS},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    person.started.append(process)
+    return process
+
+
+async def allstop(person, *arguments, code=0):
+    process = start(person, *arguments)
+    said, _ = await anyio.to_thread.run_sync(process.communicate)
+    assert process.returncode == code, said
+    return said
+
+
+def work(asked, command):
+    """What a model would do with either agent: run one command, then say that it is done."""
+    if asked.protocol is Protocol.MESSAGES:
+        return DONE if launch_claude.came_back(asked) else launch_claude.bash(command)
+    return DONE if launch_codex.outputs(asked) else launch_codex.run(command)
+
+
+async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
+    """K9, B5: three tasks each, side by side, all checked and merged."""
+
+    def answer(asked):
+        number = re.findall(r"Write file (\d)", asked.user)[-1]  # others are in git's log
+        return work(asked, f"echo {number} >file{number}.txt")
+
+    async with model_server(answer) as server:
+        check = '[[verification.commands]]\nname = "any"\nrun = "ls file*.txt"\n'
+        person.write("allstop.toml", check)
+        sets_up(person, server)
+        for number in range(1, 7):
+            agent = ("codex", "claude")[number % 2]
+            await allstop(person, "add", f"Write file {number}", "--agent", agent)
+        said = await allstop(person, "run", "--parallel", "2")
+        protocols = {asked.protocol for asked in server.requests}
+
+    assert "6 verified, 0 failed, 0 remaining" in said
+    assert protocols == {Protocol.RESPONSES, Protocol.MESSAGES}
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert [f"file{n}.txt" in files for n in range(1, 7)] == [True] * 6
+    assert not (person.home / ".codex").exists()
+    assert not (person.home / ".claude").exists()
+
+
+async def test_r1_a_room_where_codex_and_claude_speak(person):
+    """R1, K9: each with its own program, in envelopes, each sees what the other said."""
+
+    def answer(asked):
+        if asked.protocol is Protocol.MESSAGES:
+            saw = "gpt words" in asked.user
+            text = envelope(f"claude words, saw: {saw}", final=True)
+        else:
+            text = envelope("gpt words", handoff={"to": "claude", "task": "Answer."})
+        return text
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        said = await allstop(person, "room", "Talk.", "--agents", "codex,claude")
+
+    assert "codex: gpt words" in said
+    assert "claude: claude words, saw: True" in said
+    assert "Session summary: final" in said
+
+
+async def test_f2_full_auto_with_real_codex(person):
+    """F1, F2, F4, F9: work, a failed turn, more work, codex's own review, then one merge."""
+
+    def answer(asked):
+        if "Review all that was changed" in asked.user:
+            return "Nothing is missing."
+        begun = 1 + asked.user.count("The goal is still")
+        if begun == 1:
+            return work_once(asked, "echo lexer >lexer.txt", "The lexer is there.")
+        if begun == 2:
+            return Fault.CUT  # as often as codex tries within the turn
+        if "A review of your work says:\nNothing is missing." in asked.user:
+            return DONE
+        count = len(launch_codex.outputs(asked))
+        return launch_codex.run("echo parser >parser.txt") if count < 2 else DONE
+
+    def work_once(asked, command, words):
+        return words if launch_codex.outputs(asked) else launch_codex.run(command)
+
+    async with model_server(answer) as server:
+        sets_up(person, server, "[auto]\ncooldown_s = 0\n")
+        said = await allstop(person, "auto", "Write a parser", "--agent", "codex")
+
+    assert "turn 1: continue" in said
+    assert "✗ network: stream disconnected" in said
+    assert "turn 2: continue, the turn failed (network); it is tried again" in said
+    assert "review: Nothing is missing." in said
+    assert "ended: done (merged)" in said
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+
+
+async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
+    """F1, K2: nothing of codex is alive after the kill, and its thread is resumed."""
+    marker = f"4{os.getpid()}.25"
+
+    calls = []
+
+    def answer(asked):
+        calls.append(asked)
+        return DONE if len(calls) > 1 else launch_codex.run(f"echo x >x.txt; sleep {marker}")
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: begun(marker))
+        process.send_signal(signal.SIGKILL)
+        await anyio.to_thread.run_sync(process.communicate)
+        await until(lambda: not alive(marker), 2)
+        first = len(server.requests)
+        said = await allstop(person, "resume", "auto1")
+
+    assert "ended: done" in said
+    threads = set(re.findall(r"conversation (\S+)", await allstop(person, "log", "auto1")))
+    assert len(threads) == 1, "the same conversation went on"
+    assert len(server.requests) > first
+
+
+async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
+    """F1, F2, F4, K2: with the real codex; a person stops the run in mid-turn, and it goes on."""
+    marker = f"5{os.getpid()}.25"
+    plan = [{"step": "lex", "status": "completed"}, {"step": "parse", "status": "in_progress"}]
+    stopped = []
+
+    def answer(asked):
+        if "helping the next LLM" in asked.blocks[-1]:
+            return "a summary"
+        if "a summary" in asked.user:
+            return DONE if stopped else launch_codex.run(f"echo parser >parser.txt; sleep {marker}")
+        steps = (
+            Say(calls=(Call(name="update_plan", arguments={"plan": plan}),)),
+            launch_codex.run("echo lexer >lexer.txt"),
+            Say(text="The lexer is there.", input=250_000),  # its window is full
+        )
+        return steps[len(launch_codex.outputs(asked))]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: begun(marker))
+        stopped.append(await allstop(person, "stop", "auto1"))
+        assert not alive(marker)
+        said, _ = await anyio.to_thread.run_sync(process.communicate)
+        assert process.returncode == 130, said
+        resumed = await allstop(person, "resume", "auto1")
+        log = await allstop(person, "log", "auto1")
+        replayed = await allstop(person, "replay", "auto1")
+
+    assert "plan: [x] lex [>] parse" in said
+    assert "compaction: the conversation was compacted" in said
+    assert "1 process tree put down, 1 turn discarded" in log
+    assert "ended: done (merged)" in resumed
+    assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
+    assert "decisions come out the same" in replayed
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+
+
+async def test_f2_full_auto_with_real_claude_code(person):
+    """F1, F4, F9, K9: it says too early that it is done, hears of the gate, and is merged once."""
+
+    def answer(asked):
+        steps = (
+            launch_claude.write(str(person.repository / "lexer.txt")),
+            DONE,
+            launch_claude.write(str(person.repository / "parser.txt")),
+            DONE,
+        )
+        return steps[launch_claude.replies(asked)]
+
+    async with model_server(answer) as server:
+        check = '[[verification.commands]]\nname = "parser"\nrun = "ls parser.txt"\n'
+        person.write("allstop.toml", check)
+        person.commit()
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        said = await allstop(person, "auto", "Write a parser", "--agent", "claude")
+        log = await allstop(person, "log", "auto1")
+        heard = server.requests[-1].user
+
+    assert "the gate disagrees: parser" in said
+    assert "ls parser.txt" in heard
+    assert "ended: done (merged)" in said
+    assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert {"lexer.txt", "parser.txt"} <= set(files)
+    assert not (person.home / ".claude").exists()
+
+
+@pytest.mark.parametrize("approvals", ["policy", "never"])
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_k18_a_rule_that_denies_holds_where_nobody_is_there(person, agent, approvals):
+    """K18, F5: with either agent; what it did otherwise is kept."""
+
+    def answer(asked):
+        came = (
+            launch_claude.came_back if asked.protocol is Protocol.MESSAGES else launch_codex.outputs
+        )
+        use = launch_claude.bash if asked.protocol is Protocol.MESSAGES else launch_codex.run
+        steps = (use("touch denied.txt"), use("cp a.txt copied.txt"), DONE)
+        return steps[min(len(came(asked)), 2)]
+
+    async with model_server(answer) as server:
+        rule = '[[approvals.rules]]\ndeny = "touch"\n'
+        sets_up(person, server, f'{rule}[auto]\nreview = "never"\napprovals = "{approvals}"\n')
+        said = await allstop(person, "auto", "Write a parser", "--agent", agent)
+
+    assert "denied: touch denied.txt" in said
+    files = person.git("ls-tree", "-r", "--name-only", "main").split()
+    assert "denied.txt" not in files
+    assert "copied.txt" in files
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(person, agent):
+    """K18, F5: without any rule of a person's, in a box, with either agent; the rest is free."""
+
+    def answer(asked):
+        came = (
+            launch_claude.came_back if asked.protocol is Protocol.MESSAGES else launch_codex.outputs
+        )
+        use = launch_claude.bash if asked.protocol is Protocol.MESSAGES else launch_codex.run
+        steps = (use("touch denied.txt; ssh -V"), use("cp a.txt copied.txt"), DONE)
+        return steps[min(len(came(asked)), 2)]
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        said = await allstop(person, "run", "Write a parser", "--agent", agent)
+        log = await allstop(person, "log", "T1")
+
+    assert "1 verified" in said
+    assert "denied: touch denied.txt; ssh -V (never: carries data to other machines)" in log
+    files = person.git("ls-tree", "-r", "--name-only", "main").split()
+    assert "denied.txt" not in files
+    assert "copied.txt" in files
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+async def test_q13_allstop_in_mid_command(person, agent):
+    """Q13, K2, F5: nothing of a real agent or of its command is alive after it; bench/stopping.py has the time."""
+    marker = f"3{os.getpid()}.75"
+
+    def answer(asked):
+        return work(asked, f"echo begun; tail -f /dev/null & sleep {marker}")
+
+    async with model_server(answer) as server:
+        sets_up(person, server)
+        process = start(person, "run", "Wait for it", "--agent", agent)
+        if agent == "claude":  # it asks first: what isn't literal is for a person
+            await until(lambda: "asks: echo begun" in person.allstop("status"))
+            await allstop(person, "allow", "T1")
+        await until(lambda: begun(marker))
+        await allstop(person, "stop")
+        await anyio.to_thread.run_sync(process.communicate)
+
+    assert not alive(marker)
+    assert process.returncode == 130
+
+
+async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
+    """K3: codex ends its turn in peace, no other begins, and `resume` goes on in its conversation."""
+    marker = f"5{os.getpid()}.5"
+
+    def answer(asked):
+        steps = (launch_codex.run(f"sleep {marker}; echo x >x.txt"), "One more.", DONE)
+        return steps[
+            min(len(launch_codex.outputs(asked)) + asked.user.count("The goal is still"), 2)
+        ]
+
+    async with model_server(answer) as server:
+        sets_up(person, server, '[auto]\ncooldown_s = 0\nreview = "never"\n')
+        process = start(person, "auto", "Write a parser", "--agent", "codex")
+        await until(lambda: begun(marker))
+        await allstop(person, "pause", "auto1")
+        pausing, still_on = person.runs(), alive(marker)
+        wake(marker)
+        await until(lambda: person.runs() == {"auto1": "paused"})
+        asked = len(server.requests)
+        resumed = await allstop(person, "resume", "auto1")
+        await anyio.to_thread.run_sync(process.communicate)
+        log = await allstop(person, "log", "auto1")
+
+    assert (pausing, still_on) == ({"auto1": "pausing"}, True)
+    assert asked == 2, "the call of the command, and the one that told of its end"
+    assert "ended: done (merged)" in resumed
+    assert len(server.requests) == 3
+    assert len(set(re.findall(r"conversation (\S+)", log))) == 1
+    assert person.git("show", "main:x.txt") == "x"
+
+
+def wake(marker):
+    """The command goes on without it."""
+    found = subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True, check=True)
+    for pid in found.stdout.split():
+        os.kill(int(pid), signal.SIGTERM)
+
+
+def begun(marker):
+    """What comes before it is done: the shell that was given both ends in the same words."""
+    found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
+    return found.returncode == 0
+
+
+def alive(marker):
+    return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
+
+
+async def until(condition, within_s=60):
+    with anyio.fail_after(within_s):
+        while not condition():
+            await anyio.sleep(0.05)

@@ -1,0 +1,104 @@
+"""R7, R16: what a person means by what they type."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allstop.core.room_specs import TalkMode
+from allstop.rooms.typed_input import Begin, StopWord, Unclear, Words, understand
+
+COLLABORATE, AUTOPILOT = TalkMode.COLLABORATE, TalkMode.AUTOPILOT
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Allstop", "ALLSTOP", "all stop", "All-Stop", "ALL-STOP!", " all  stop. ", "a l l s t o p",
+     "@router allstop", "@router ALL STOP!", "\tAllstop\n", "«All-stop»", "all\u00a0stop"],
+)  # fmt: skip
+def test_r7_the_word_in_any_spelling(text):
+    """R7: lower-cased and stripped of everything but letters."""
+    assert understand(text) == StopWord()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix the asphalt texture",
+        "do not stop all tests",
+        "say Allstop",
+        "allstops",
+        "stopall",
+        "@gpt Allstop",
+        "all stop now",
+        "àllstop",
+    ],
+)
+def test_r7_a_sentence_that_contains_the_word_is_words(text):
+    """R7."""
+    assert understand(text) == Words(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("@router collaborate gpt claude: x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
+        ("@router autopilot gpt claude: x", Begin(AUTOPILOT, ("gpt", "claude"), "x")),
+        ("  @Router AUTOPILOT a, b,c : x: y\nz ", Begin(AUTOPILOT, ("a", "b", "c"), "x: y\nz")),
+        ("@router collaborate @gpt @claude: x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
+        ("@router collaborate: x", Begin(COLLABORATE, (), "x")),
+        ("@router collaborate : x", Begin(COLLABORATE, (), "x")),
+        ("@router\ncollaborate gpt claude:x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
+    ],
+)
+def test_r16_a_line_to_the_router(text, begin):
+    """R16."""
+    assert understand(text) == begin
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["@router", "@router hello", "@router sing gpt: x", "@router collaborate gpt claude",
+     "@router collaborate gpt:  ", "@router : x", "@router collaborategpt: x"],
+)  # fmt: skip
+def test_r16_what_is_unclear_comes_with_an_example(text):
+    """R16."""
+    unclear = understand(text)
+
+    assert isinstance(unclear, Unclear)
+    assert unclear.problem
+    assert unclear.hint.startswith("@router collaborate gpt claude: GOAL")
+
+
+@pytest.mark.parametrize(
+    "text", ["@routers hello", "@gpt hello", "mail me@router.example", "router: x"]
+)
+def test_what_is_not_for_the_router_is_words(text):
+    assert understand(text) == Words(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+def test_nothing_is_nothing(text):
+    assert isinstance(understand(text), Unclear)
+
+
+@given(text=st.text(max_size=200))
+def test_everything_means_something(text):
+    """R7: only the word itself is the word; what is said is said as it was typed."""
+    letters = "".join(letter for letter in text.lower() if letter.isalpha())
+    meant = understand(text)
+
+    assert (letters == "allstop") == isinstance(meant, StopWord) or "@router" in text.lower()
+    if isinstance(meant, Words):
+        assert meant.text == text.strip()
+
+
+NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_.-]{0,8}", fullmatch=True), max_size=4)
+GOALS = st.text(min_size=1, max_size=60).filter(lambda text: text.strip())
+
+
+@given(names=NAMES, goal=GOALS, mode=st.sampled_from(["collaborate", "Autopilot"]))
+def test_r16_any_names_and_any_goal(names, goal, mode):
+    """R16: the goal may have colons, lines, and the word itself in it."""
+    begin = understand(f"@router {mode} {' '.join(names)}: {goal}")
+
+    assert begin == Begin(TalkMode(mode.lower()), tuple(names), goal.strip())

@@ -1,0 +1,217 @@
+"""Listeners of a small ring: whoever falls out of it is sent the very same from the journal."""
+
+import anyio
+import pytest
+
+from allstop.app.live_runs import Watcher
+from allstop.app.project import House
+from allstop.core.commands import Say
+from allstop.core.events import Commanded, Opened
+from allstop.core.ids import RunId
+from allstop.ports import Entry, Live
+from allstop.server.stream.broadcast import Hub, beat_s
+from allstop.server.stream.frames import Frame, Place, Wish, read_place
+from allstop.server.stream.listener import Listener
+from allstop.server.stream.recent_events import Ring
+from allstop.server.stream.view_changes import Changes
+from allstop.settings import Environment
+
+LOGS = Wish(kinds=frozenset({"log", "room", "live", "reset"}))
+RUN = RunId("room:main")
+
+
+@pytest.fixture
+async def stage(tmp_path):
+    variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    house = House(tmp_path, Environment(home=tmp_path, variables=variables))
+    stage = Stage(house)
+    await stage.begin()
+    yield stage
+    house.close()
+
+
+class Stage:
+    """A house whose journal is written to, and a hub with room for few events."""
+
+    def __init__(self, house):
+        self.house = house
+        self.watcher = Watcher(house)
+        self.said = 0
+
+    async def begin(self, size=8):
+        await self.watcher.begin()
+        changes = Changes(self.watcher)
+        await changes.begin()
+        ring = Ring(Place(self.watcher.pos, 10**12), size)
+        self.hub = Hub(self.watcher, changes, ring)
+        self.watcher.tell(self.hub.hear)
+
+    async def write(self, count):
+        now = self.house.clock.now()
+        if not self.said:
+            opened = Opened(at=now, kind="room", spec={"thread": "main"})
+            await self.house.journal.append(Entry(RUN, opened))
+        for _ in range(count):
+            self.said += 1
+            said = Commanded(at=now, command=Say(text=f"word {self.said}"))
+            await self.house.journal.append(Entry(RUN, said))
+
+    async def run(self, work):
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.watcher.follow)
+            group.start_soon(self.hub.beat)
+            with anyio.fail_after(20):
+                await work()
+            group.cancel_scope.cancel()
+
+    def listener(self, last=None, wish=LOGS):
+        return Listener(self.hub, self.house.journal, wish, last)
+
+    async def hear(self, listener, until):
+        """Everything up to the chunk that has this in it."""
+        heard = b""
+        async for chunk in listener.chunks(self.watcher):
+            heard += chunk
+            if until.encode() in heard:
+                return heard.decode()
+        return heard.decode()
+
+
+def _words(heard):
+    """What the room's events said, in order."""
+    return [
+        line.partition('"text":"')[2].partition('"')[0]
+        for line in heard.splitlines()
+        if line.startswith("data:") and '"type":"human_message"' in line
+    ]
+
+
+def _said(first, last):
+    return [f"word {number}" for number in range(first, last + 1)]
+
+
+async def test_whoever_comes_back_late_gets_all_that_left_the_ring(stage):
+    async def work():
+        await stage.write(1)
+        early = await stage.hear(stage.listener(), "retry")
+        last = read_place(early.partition("id: ")[2].partition("\n")[0])
+        await stage.write(100)
+        await stage.watcher.catch_up()
+        heard = await stage.hear(stage.listener(last), "word 101")
+
+        assert _words(heard)[-100:] == _said(2, 101)
+        assert '"lost":false' in heard
+
+    await stage.run(work)
+
+
+async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
+    async def work():
+        chunks = stage.listener().chunks(stage.watcher)
+        heard = (await anext(chunks)).decode()
+        for _ in range(10):
+            await stage.write(30)
+            await anyio.sleep(0.1)  # the ring has gone round meanwhile
+            heard += (await anext(chunks)).decode()
+        async for chunk in chunks:
+            heard += chunk.decode()
+            if "word 300" in heard:
+                break
+
+        assert _words(heard) == _said(1, 300)
+        await chunks.aclose()
+
+    await stage.run(work)
+
+
+@pytest.mark.parametrize("cut", range(0, 60, 7))
+async def test_from_any_place_on_each_event_comes_once(stage, cut):
+    async def work():
+        await stage.write(60)
+        heard = await stage.hear(stage.listener(Place(0, 0)), "word 60")
+        blocks = [block for block in heard.split("\n\n") if "event: room" in block]
+        place = read_place(blocks[cut].partition("id: ")[2].partition("\n")[0])
+
+        again = await stage.hear(stage.listener(place), "word 60")
+
+        assert _words(heard) == _said(1, 60)
+        assert _words(again) == _said(cut + 2, 60)
+
+    await stage.run(work)
+
+
+async def test_live_text_of_one_beat_is_one_event_and_has_no_id(stage):
+    async def work():
+        listener = stage.listener()
+        for letter in "abc":
+            stage.hub.show(RUN, Live("text", letter))
+        heard = await stage.hear(listener, "event: live")
+
+        (block,) = [block for block in heard.split("\n\n") if "event: live" in block]
+        assert '"text":"abc"' in block
+        assert "id:" not in block
+
+    await stage.run(work)
+
+
+async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
+    """How much of a core that takes is what bench/stream.py measures."""
+    await stage.begin(size=8192)
+    wish = Wish(kinds=frozenset({"room"}))
+    heard = [[] for _ in range(200)]
+
+    async def listen(listener, chunks):
+        async for chunk in listener.chunks(stage.watcher):
+            chunks.append(chunk)
+            if b"word 1000" in chunk:
+                return
+
+    async def work():
+        async with anyio.create_task_group() as group:
+            for chunks in heard:
+                group.start_soon(listen, stage.listener(wish=wish), chunks)
+            for _ in range(20):
+                await stage.write(50)
+        (said,) = {b"".join(chunks).decode() for chunks in heard}
+
+        assert _words(said) == _said(1, 1000)
+
+    await stage.run(work)
+
+
+def test_q10_the_more_listen_the_rarer_is_sent():
+    assert [beat_s(count) for count in (0, 1, 80, 200, 1000, 9999)] == [
+        0.02, 0.02, 0.02, 0.05, 0.25, 0.25,
+    ]  # fmt: skip
+
+
+class TestRing:
+    def _frame(self, number, kind="log", run="a"):
+        return Frame(Place(number, 0), kind, run, f"<{number}>".encode())
+
+    def test_it_keeps_the_latest_and_says_what_has_left(self):
+        ring = Ring(Place(0, 0), size=4)
+        for number in range(1, 11):
+            ring.put([self._frame(number)])
+
+        assert ring.end == 10
+        assert ring.since(9, Wish()) == b"<10>"
+        assert ring.since(0, Wish()) is None
+        assert ring.find(Place(0, 0)) is None
+        assert ring.find(Place(10, 0)) == 10
+        kept = ring.find(Place(7, 0))
+        assert ring.since(kept, Wish()) == b"<8><9><10>"
+        assert ring.place_before(kept) == Place(7, 0)
+
+    def test_wishes_are_by_kind_and_by_run_and_those_below_it(self):
+        ring = Ring(Place(0, 0))
+        ring.put([self._frame(1, "log", "a"), self._frame(2, "task", "a/b"), self._frame(3)])
+        ring.put([self._frame(4, "log", "ab"), self._frame(5, "hold", "")])
+
+        assert ring.since(0, Wish("a")) == b"<1><2><3><5>"
+        assert ring.since(0, Wish("a/b")) == b"<2><5>"
+        assert ring.since(0, Wish("", frozenset({"task"}))) == b"<2>"
+
+    @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "1.1.1", "-1.0", "1.1\n", "x", "9" * 30])
+    def test_what_is_no_place_is_none(self, text):
+        assert read_place(text) is None

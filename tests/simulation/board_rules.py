@@ -1,0 +1,175 @@
+"""What may never be on a board, what people do with one, and how it comes to its end."""
+
+from msgspec.structs import replace
+
+from allstop.board import graph
+from allstop.board.board_pilot import BoardPilot, limited_agents
+from allstop.core.board_specs import Mode
+from allstop.core.commands import (
+    Abort,
+    AddTasks,
+    Approve,
+    Assign,
+    Equip,
+    Retry,
+    RollBack,
+    SetMode,
+    Skip,
+)
+from allstop.core.events import MoveStarted
+from allstop.core.helm import Hold
+from allstop.core.moves import Outcome, Spawn, Wait
+from allstop.core.run import outlook
+from allstop.core.tasks import OVER, STALLED, Status
+from board import random_boards
+from simulation.auditor import rule
+
+PILOT = BoardPilot()
+MOST_ATTEMPTS = 4
+AT_WORK = (Status.ACTIVE, Status.WAITING, Status.MERGING)
+
+
+def ids_of(run):
+    return [f"{run}.t{number}" for number in range(6)]
+
+
+# --- what people do ---
+
+
+def first_tasks(chance, run):
+    ids = ids_of(run)
+    count = chance.randint(1, 4)
+    return AddTasks(
+        tasks=tuple(random_boards.some_task(chance, ids[n], ids[:n]) for n in range(count))
+    )
+
+
+def some_command(chance, run, state):
+    """Something that a board can make something of, more often than not."""
+    spec = state.pilot.spec
+    if chance.random() < 0.2:
+        return chance.choice(
+            [
+                SetMode(mode=chance.choice(list(Mode))),
+                Equip(
+                    spec=replace(spec, slots=chance.randint(1, 3), errors=3, retries_first=False)
+                ),
+                Equip(spec=replace(spec, count=chance.choice([None, 1, 4]))),
+            ]
+        )
+    return random_boards.some_command(chance, state.pilot.board, ids_of(run))
+
+
+def finishing(run, state):
+    """What a patient person says, until there is nothing left to say but goodbye."""
+    board, spec = state.pilot.board, state.pilot.spec
+    if board.count(*OVER) == len(board.nodes):
+        regretted = [t for t in board.tasks() if t.merged and len(t.attempts) == 1]
+        return [RollBack(task=task.id) for task in regretted] or [Abort()]
+    said = [Equip(spec=replace(spec, mode=Mode.AUTOPILOT, count=None, until=None, errors=0))]
+    for task in board.tasks():
+        if task.status is Status.REVIEW:
+            said.append(Approve(task=task.id))
+        elif task.status in STALLED and not task.open:
+            tired = len(task.attempts) >= MOST_ATTEMPTS
+            said.append(Skip(task=task.id) if tired else Retry(task=task.id))
+        elif task.status is Status.PENDING and task.held:
+            said.append(Skip(task=task.id) if board_waits(board, task) else Assign(task=task.id))
+        elif task.status is Status.PENDING and for_ever(board, task):
+            said.append(Skip(task=task.id))
+    return said
+
+
+def board_waits(board, task):
+    return bool(graph.waits_for(board, task))
+
+
+def for_ever(board, task):
+    """Nobody will do what it needs."""
+    return any(need.status is Status.CANCELLED for need in graph.waits_for(board, task))
+
+
+# --- what must hold ---
+
+
+def check_start(run, state, event):
+    """Before it is folded: a task starts only in a slot that is free, and only when it is ready."""
+    if not (isinstance(event, MoveStarted) and isinstance(event.move, Spawn)):
+        return
+    board, spec = state.pilot.board, state.pilot.spec
+    task = board[event.move.spec["task"]]
+    rule(not task.open, "one run for a task at a time", run, task)
+    if event.move.kind == "merge":
+        rule(not state.pilot.merging, "one merge at a time", run, task)
+        rule(task.status is Status.MERGING, "what is merged waits to be merged", run, task)
+        return
+    rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
+    free = somebody_is_free_for(random_boards.in_order(board), state.pilot, event.at)
+    wanted = free if picks_itself(state.pilot) else chosen_by_people(free, state.pilot)
+    rule(task == wanted[0], "the best ready task starts", run, task, wanted[0])
+
+
+def picks_itself(pilot):
+    has_enough = pilot.spec.count is not None and pilot.started >= pilot.spec.count
+    return pilot.spec.mode is Mode.AUTOPILOT and not has_enough
+
+
+def chosen_by_people(tasks, pilot):
+    """Assigned ones, then those they want to be tried again."""
+    return [task for task in tasks if task.assigned or task.id in pilot.retried]
+
+
+def somebody_is_free_for(tasks, pilot, now):
+    """Those that need not wait until an agent's limit is over."""
+    limited = limited_agents(pilot, now)
+    agents_for = pilot.spec.agents_for
+    return [task for task in tasks if not limited or not limited.issuperset(agents_for(task.agent))]
+
+
+def check_after(run, state):
+    """After each event: every task is in one state, and whoever is at work has a run."""
+    pilot, tasks = state.pilot, state.pilot.board.tasks()
+    counted = random_boards.counts(pilot.board)
+    for status in Status:
+        rule(pilot.board.count(status) == counted[status], "counts are right", run, status)
+    for ref, name in pilot.refs.items():
+        task = pilot.board[name]
+        rule(task.open == ref, "an open run is known to its task", run, ref, task)
+        rule(task.status in AT_WORK, "whose run is open is at work", run, task)
+    rule(len(set(pilot.refs.values())) == len(pilot.refs), "a task has one run", run)
+    for task in tasks:
+        rule(task.status is not Status.ACTIVE or task.open, "who is active has a run", run, task)
+        rule(not task.open or task.open in pilot.refs, "a run that is over is forgotten", run, task)
+
+
+def check_at_rest(run, state, now):
+    """When all has been heard: nothing that could start is left while there is a slot for it."""
+    if state.closed or state.aborting or state.hold is not Hold.NONE or state.open_move:
+        return
+    pilot = state.pilot
+    may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
+    has_room = pilot.at_work(now) < pilot.spec.slots
+    ready = somebody_is_free_for(random_boards.ready(pilot.board), pilot, now)
+    move = outlook(PILOT, state, now)
+    is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
+    left = may and has_room and ready and not is_braked
+    rule(not left, "no slot is idle while a task is ready", run, ready)
+    rule(isinstance(move, Wait), "what can be done is done", run, move)
+
+
+def check_history(run, events, states, repository):
+    """At the end: each task's work came into the target once, however often it was tried."""
+    state = states[run]
+    for task in state.pilot.board.tasks():
+        merges = [
+            other.closed.outcome
+            for name, other in states.items()
+            if name.startswith(f"{run}/{task.id}.merge") and other.closed is not None
+        ]
+        broken = sum(outcome in (Outcome.ABORTED, Outcome.FAILED) for outcome in merges)
+        times = repository.merged[task.id] - repository.reverted[task.id]
+        rule(times <= 1 + broken, "work is merged once", run, task, times)
+        if task.status is Status.DONE and task.attempts and state.pilot.spec.merge:
+            rule(times >= 1, "what is done is merged", run, task)
+    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+    rule(len(refs) == len(set(refs)), "no run is started twice", run)

@@ -1,0 +1,166 @@
+"""A board in a small world: agents by task, a person who answers and approves, and how it must end."""
+
+from collections import Counter
+
+import anyio
+
+from allstop.core.commands import AddTasks, Answer, Approve
+from allstop.core.events import Closed, MoveStarted, Opened
+from allstop.core.moves import Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.core.tasks import NewTask, Status
+from allstop.ports import Abilities
+from support.fault_scenarios import assert_moves_alternate
+from support.faulty_ports import MergingWorkspaces, SecondTimeChecks
+from support.in_memory_world import DONE, World
+
+QUESTION = "<promise>PENDING: which one?</promise>"
+CHECKS = [{"name": "Tests", "run": "pytest"}]
+VOYAGE = (
+    NewTask(id="a", title="first"),
+    NewTask(id="b", title="after a", needs=("a",)),
+    NewTask(id="asks", title="asks"),
+    NewTask(id="clash", title="does not fit at first", needs=("a",)),
+)
+
+
+def board_spec(**more):
+    return {
+        "target": "main",
+        "agents": ["cli"],
+        "review": "skip",
+        "gate": {"checks": CHECKS},
+        **more,
+    }
+
+
+def task_of(run):
+    """The task that a child run is for."""
+    return run.partition("/")[2].rpartition(".")[0]
+
+
+class Hand:
+    """Does what is listed for a task, turn by turn, and then says done after some seconds."""
+
+    abilities = Abilities()
+
+    def __init__(self, takes_s=10.0, **scripts):
+        self.takes_s = takes_s
+        self.scripts = {name: list(script) for name, script in scripts.items()}
+        self.heard = []  # which task, and what it was told
+        self.at_work = set()
+        self.most = 0
+
+    def told(self, task):
+        return [turn.prompt.text for name, turn in self.heard if name == task]
+
+    async def take_turn(self, turn, watch):
+        task = task_of(turn.run)
+        self.heard.append((task, turn))
+        self.at_work.add(turn.run)
+        self.most = max(self.most, len(self.at_work))
+        try:
+            return await self._turn(task, turn)
+        finally:
+            self.at_work.discard(turn.run)
+
+    async def _turn(self, task, turn):
+        script = self.scripts.get(task.replace("-", "_"), [])
+        while script:
+            match script.pop(0):
+                case str() as text:
+                    return self._said(text)
+                case int() | float() as seconds:
+                    await anyio.sleep(seconds)
+                case BaseException() as error:
+                    raise error
+                case result:
+                    return result
+        await anyio.sleep(self.takes_s)
+        return self._said(DONE)
+
+    def _said(self, text):
+        return TurnDone(text=text, thread="t", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+class Sailor:
+    """Keeps nothing, so that it can be killed: what it says depends on what it is told."""
+
+    abilities = Abilities()
+
+    async def take_turn(self, turn, watch):
+        if turn.thread is None:
+            await watch.opened("t1")
+        await anyio.sleep(2)
+        await watch.saw(Item(kind="x", text="hm"))
+        await anyio.sleep(2)
+        asks = task_of(turn.run) == "asks" and turn.thread is None
+        return TurnDone(text=QUESTION if asks else DONE, thread="t1", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+def at_sea(journal):
+    """A world in which every check fails at first, one task asks and one does not fit."""
+    world = World(journal)
+    world.workspaces = MergingWorkspaces(fits_after={"clash": 3})
+    world.checks = SecondTimeChecks(world.workspaces)
+    world.agents["cli"] = Sailor()
+    return world
+
+
+async def person(world, engine, tasks=VOYAGE):
+    """Adds the tasks, answers, approves; until all is done. It knows only what is on record."""
+    while True:
+        board = (await world.state("board")).pilot.board
+        if not board.nodes:
+            await engine.command("board", AddTasks(tasks=tasks))
+        for task in board.tasks():
+            if task.asks:
+                await engine.command(f"board/{task.open}", Answer(text="the second"))
+            if task.status is Status.REVIEW:
+                await engine.command("board", Approve(task=task.id))
+        if board.nodes and board.count(Status.DONE) == len(board.nodes):
+            return
+        await anyio.sleep(7)
+
+
+async def statuses(world):
+    board = (await world.state("board")).pilot.board
+    return {task.id: task.status.value for task in board.tasks()}
+
+
+async def assert_all_came_home(world, tasks=VOYAGE, *, least_attempts=1):
+    """Nothing lost, nothing merged twice, and the record explains itself."""
+    state = (await world.state("board")).pilot
+    names = sorted(task.id for task in tasks)
+    assert await statuses(world) == {task.id: "done" for task in tasks}
+    assert sorted(world.workspaces.merged) == names
+    assert (state.refs, state.merging, state.merged) == ({}, "", len(names))
+    assert not state.board.merges
+    for head in await world.journal.heads():
+        events = await world.events(head.run)
+        assert sum(isinstance(e, Opened) for e in events) == 1
+        assert differences(world.pilots[head.kind], events) == []
+        assert_moves_alternate(events)
+        if head.run != "board":
+            assert sum(isinstance(e, Closed) for e in events) == 1
+    await assert_children_are_known(world, state.board)
+    assert all(len(task.attempts) >= least_attempts for task in state.board.tasks())
+
+
+async def assert_children_are_known(world, board):
+    """Each run of each task was started by the board, once, and is one of its attempts."""
+    events = await world.events("board")
+    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+    assert max(Counter(refs).values()) == 1
+    runs = {head.run for head in await world.journal.heads()} - {"board"}
+    assert runs == {f"board/{ref}" for ref in refs}
+    for task in board.tasks():
+        attempts = [attempt.run for attempt in task.attempts]
+        assert attempts == [f"board/{task.id}.{n + 1}" for n in range(len(attempts))]
+        assert task.attempts[-1].outcome is Outcome.DONE

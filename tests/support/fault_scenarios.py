@@ -1,0 +1,137 @@
+"""Whole runs to be stopped, killed and raced: how to begin them, and how they must end."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio
+
+from allstop.core.brakes import Tally
+from allstop.core.events import (
+    Asked,
+    ChildClosed,
+    Closed,
+    MoveEnded,
+    MoveStarted,
+    Opened,
+    Reached,
+    ThreadOpened,
+)
+from allstop.core.ids import HELM
+from allstop.core.moves import OURS, Failed, Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.kinds import PILOTS
+from allstop.ports import Abilities
+from support.fan_out_pilot import FleetPilot
+from support.faulty_ports import CarefulWorkspaces, SecondTimeChecks
+from support.in_memory_world import DONE, World, task
+
+ALL_PILOTS = {**PILOTS, "fleet": FleetPilot()}
+TESTS = [{"name": "Tests", "run": "pytest"}]
+
+
+def task_voyage():
+    return task(target="main", branch="allstop/t", checks=TESTS)
+
+
+def fleet_voyage():
+    def ship(name):
+        return {**task_voyage(), "task": name, "branch": f"allstop/{name}"}
+
+    return {"tasks": {name: ship(f"ship-{name}") for name in "abc"}, "at_once": 2}
+
+
+class Voyage(NamedTuple):
+    kind: str
+    spec: Callable[[], dict]
+    brings: tuple[str, ...]  # the branches that must be brought home, each once
+
+
+VOYAGES = {
+    "task": Voyage("task", task_voyage, ("allstop/t",)),
+    "fleet": Voyage("fleet", fleet_voyage, tuple(f"allstop/ship-{name}" for name in "abc")),
+}
+
+
+class Sailor:
+    """Talks a little and says complete, each time; keeps nothing, so that it can be killed."""
+
+    abilities = Abilities()
+
+    def __init__(self):
+        self.taken = 0
+
+    async def take_turn(self, turn, watch):
+        self.taken += 1
+        if turn.thread is None:
+            await watch.opened("t1")
+        await anyio.sleep(2)
+        await watch.saw(Item(kind="x", text="hm"))
+        await anyio.sleep(2)
+        return TurnDone(text=DONE, thread="t1", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+def seaworthy(journal):
+    """A world for any voyage."""
+    world = World(journal, pilots=ALL_PILOTS)
+    world.workspaces = CarefulWorkspaces()
+    world.checks = SecondTimeChecks(world.workspaces)
+    world.agents["cli"] = Sailor()
+    return world
+
+
+async def assert_arrived(world, voyage, root):
+    """All is done, nothing is lost, nothing was done twice, and the record explains itself."""
+    heads = await world.journal.heads()
+    assert all(head.closed for head in heads)
+    assert sorted(world.workspaces.brought) == sorted(voyage.brings)
+    for head in heads:
+        events = await world.events(head.run)
+        assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
+        assert sum(isinstance(e, Opened) for e in events) == 1
+        assert differences(world.pilots[head.kind], events) == []
+        assert_moves_alternate(events)
+    await assert_children_add_up(world, root, voyage)
+
+
+def assert_moves_alternate(events):
+    open_moves = []
+    for event in events:
+        if isinstance(event, MoveStarted):
+            assert not open_moves, "two moves at once"
+            open_moves.append(event.id)
+        elif isinstance(event, MoveEnded):
+            assert [event.id] == open_moves, "an end without a start"
+            open_moves.clear()
+
+
+async def assert_children_add_up(world, root, voyage):
+    if voyage.kind != "fleet":
+        return
+    events = await world.events(root)
+    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+    assert sorted(refs) == ["a", "b", "c"]
+    assert sorted(e.ref for e in events if isinstance(e, ChildClosed)) == ["a", "b", "c"]
+    total = Tally()
+    for ref in "abc":
+        total = total.plus((await world.state(f"{root}/{ref}")).tally)
+    tally = (await world.state(root)).tally
+    assert (tally.turns, tally.tokens) == (total.turns, total.tokens)
+
+
+def assert_nothing_began_and_no_word_counted(journal):
+    """Looks at everything that was written to the runs that were told, from the stop on."""
+    stopped = {entry.run for entry in journal.writes[journal.stopped_at][1]}
+    for _, entries in journal.writes[journal.stopped_at + 1 :]:
+        for entry in entries:
+            run, event = entry.run, entry.event
+            if run == HELM or not (HELM in stopped or run in stopped):
+                continue
+            assert not isinstance(event, MoveStarted | ThreadOpened | Reached | Asked), (run, event)
+            if isinstance(event, MoveEnded):
+                assert isinstance(event.result, Failed), (run, event)
+                assert event.result.kind in OURS
+            if isinstance(event, Opened):
+                assert run not in stopped, "a child was born after the stop"

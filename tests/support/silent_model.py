@@ -1,0 +1,44 @@
+"""Turns of real agents whose model falls silent, under the timer that every turn has."""
+
+import anyio
+
+from allstop.core.moves import TakeTurn
+from allstop.core.prompt import prompt
+from allstop.engine.hands import Hands
+from allstop.ports import Live
+from allstop.testing.agent_contract import Onlooker
+
+IDLE_S = 2.0
+
+
+class UntilAsked:
+    """An agent that counts as alive until its model was asked, however long it takes to start."""
+
+    def __init__(self, agent, server):
+        self._agent = agent
+        self._server = server
+        self.abilities = agent.abilities
+        self.close = agent.close
+
+    async def take_turn(self, turn, watch):
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._stay_awake, watch)
+            result = await self._agent.take_turn(turn, watch)
+            group.cancel_scope.cancel()
+        return result
+
+    async def _stay_awake(self, watch):
+        while not self._server.requests:
+            watch.live(Live("status", "starts"))
+            await anyio.sleep(IDLE_S / 10)
+
+
+async def result_of(agent, server, launcher):
+    """How a turn ends that may be silent for two seconds."""
+    hands = Hands({"agent": UntilAsked(agent, server)}, launcher=launcher)
+    move = TakeTurn(agent="agent", prompt=prompt("hello"), idle_s=IDLE_S)
+    async with anyio.create_task_group() as group:
+        group.start_soon(hands.keep_time)
+        result = await hands.perform("run", move, Onlooker(), 120)
+        group.cancel_scope.cancel()
+    return result
