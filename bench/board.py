@@ -23,7 +23,7 @@ from msgspec import to_builtins
 
 from allstop.app.board import commands
 from allstop.app.board.driver import at_work, prepare
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec, ReviewMode
@@ -69,8 +69,8 @@ def many(count: int) -> list[NewTask]:
 # --- loading ----------------------------------------------------------------------------------
 
 
-def at_home(folder: Path) -> House:
-    return House(folder, Environment(home=folder / "home"))
+def at_home(folder: Path) -> Project:
+    return Project(folder, Environment(home=folder / "home"))
 
 
 class Took(NamedTuple):
@@ -94,36 +94,36 @@ def load(folder: Path) -> State:
     """As every command does that looks at the board."""
 
     async def read() -> State:
-        house = at_home(folder)
+        project = at_home(folder)
         try:
-            return (await commands.read(house)).run
+            return (await commands.read(project)).run
         finally:
-            house.close()
+            project.close()
 
     return anyio.run(read)
 
 
 async def read_only(folder: Path) -> None:
-    house = at_home(folder)
-    await house.journal.read(BOARD)
-    house.close()
+    project = at_home(folder)
+    await project.journal.read(BOARD)
+    project.close()
 
 
 async def take_to_work(folder: Path) -> None:
     """What `allstop run` does from its own reading of the board to the first move."""
-    house = at_home(folder)
+    project = at_home(folder)
     spec = BoardSpec(target="main")  # without agents: it comes to rest at once
-    known = await prepare(house, spec, lambda state: [])
-    async with at_work(house, spec, known, ExitStack(), print) as session:
+    known = await prepare(project, spec, lambda state: [])
+    async with at_work(project, spec, known, ExitStack(), print) as session:
         await session.shop.engine.idle()
-    house.close()
+    project.close()
 
 
 def bench_loading(folder: Path, count: int, rounds: int) -> State:
     repository(folder, {"README.md": "x\n"})
-    house = at_home(folder)
-    took = timed(lambda: anyio.run(commands.bring_in, house, many(count)))
-    house.close()
+    project = at_home(folder)
+    took = timed(lambda: anyio.run(commands.bring_in, project, many(count)))
+    project.close()
     size_mb = (folder / ".allstop" / "journal.db").stat().st_size / 1e6
     print(f"Q7  {count:,} tasks are imported in {took}; the journal has {size_mb:.0f} MB")
     loads = [timed(lambda: load(folder)) for _ in range(rounds)]

@@ -193,10 +193,10 @@ def allstop(slots: int) -> Callable[[Path, int, Sequence[str]], Run]:
     def run(folder: Path, count: int, around: Sequence[str]) -> Run:
         repository(folder / "repository", SMALL)
         write_settings(folder / "home", COMMITS, gate="")
-        house = house_in(folder)
+        project = house_in(folder)
         tasks = [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, count + 1)]
-        anyio.run(commands.bring_in, house, tasks)
-        house.close()
+        anyio.run(commands.bring_in, project, tasks)
+        project.close()
         argv = (*around, ALLSTOP, "run", "--parallel", str(slots))
         return watched(argv, folder, "/usr/bin:/bin")
 

@@ -45,32 +45,32 @@ NEVER_DONE = "cat >/dev/null; echo at it; sleep 3600"
 
 async def fill(folder: Path, tasks: int, edits: int) -> None:
     """A board that was worked on for long."""
-    house = house_in(folder)
+    project = house_in(folder)
     await commands.bring_in(
-        house, [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, tasks + 1)]
+        project, [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, tasks + 1)]
     )
     changes = [
         EditTask(task=f"T{n % tasks + 1}", changes=Changes(body=f"Said {n} times"))
         for n in range(edits)
     ]
-    await commands.tell(house, lambda state: changes)
-    house.close()
+    await commands.tell(project, lambda state: changes)
+    project.close()
 
 
 async def lengthen(folder: Path, notes: int) -> int:
     """Attempts that were long under way; how many events there are in all."""
-    house = house_in(folder)
-    state = (await commands.read(house)).state
+    project = house_in(folder)
+    state = (await commands.read(project)).state
     items = (Item(kind="message", text="I look at the next file, and at its tests. " * 10),)
     for task in state.refs.values():
         run = state.board[task].attempts[-1].run
-        now = house.clock.now()
+        now = project.clock.now()
         noted = [Entry(run, Noted(at=now, id=MoveId(2), items=items)) for _ in range(notes)]
-        await house.journal.append(*noted)
-    heads = await house.journal.heads()
-    count = sum([len(await house.journal.read(head.run)) for head in heads])
+        await project.journal.append(*noted)
+    heads = await project.journal.heads()
+    count = sum([len(await project.journal.read(head.run)) for head in heads])
     assert any(head.run == BOARD for head in heads), "the board has a record"
-    house.close()
+    project.close()
     return count
 
 

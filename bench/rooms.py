@@ -20,9 +20,9 @@ from pathlib import Path
 
 import anyio
 
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.app.rooms import threads
-from allstop.app.rooms.driver import parlour
+from allstop.app.rooms.driver import room_driver
 from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
@@ -41,7 +41,7 @@ PACKAGES = {
 INSTALL_S, RUN_S = 300, 200
 
 
-def house_at(folder: Path, server) -> House:
+def house_at(folder: Path, server) -> Project:
     """A room needs no repository; the agents are in the person's own settings."""
     environment = Environment(
         home=folder,
@@ -62,14 +62,14 @@ def house_at(folder: Path, server) -> House:
         base_url = "{server.anthropic_url}"
         """
     )
-    return House(folder, environment)
+    return Project(folder, environment)
 
 
-async def stop_once(house: House, thread: str, server, *, everything: bool) -> float:
+async def stop_once(project: Project, thread: str, server, *, everything: bool) -> float:
     """Seconds from the command until the session is over and that is on the disk."""
-    async with parlour(house, thread) as place:
+    async with room_driver(project, thread) as place:
         asked = len(server.requests)
-        await place.begin(session_spec(house, Wish("Talk slowly.", TalkMode.AUTOPILOT)))
+        await place.begin(session_spec(project, Wish("Talk slowly.", TalkMode.AUTOPILOT)))
         while len(server.requests) == asked:
             await anyio.sleep(0.01)
         await anyio.sleep(0.05)
@@ -77,21 +77,21 @@ async def stop_once(house: House, thread: str, server, *, everything: bool) -> f
         if everything:
             await place.engine.allstop()
         else:
-            await threads.stop(house, thread)
+            await threads.stop(project, thread)
         while True:
             state = place.engine.state(place.run)
             if state is not None and state.pilot.session is None and state.open_move is None:
                 break
             await anyio.sleep(0)
         took = time.perf_counter() - began
-    events = [record.event for record in await house.journal.read(threads.run_of(thread))]
+    events = [record.event for record in await project.journal.read(threads.run_of(thread))]
     posted = [e for e in events if isinstance(e, MoveEnded) and isinstance(e.result, TurnDone)]
     if posted:
         print("    a reply was posted after the stop!")
     if everything:
         from allstop.app.stop.allstop import lift
 
-        await lift(house, "bench")
+        await lift(project, "bench")
     return took
 
 
@@ -99,10 +99,10 @@ async def stopping(times: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         slow = Say(text='{"message": "late"}', delay_s=SLOW_S)
         async with model_server([slow]) as server:
-            house = house_at(Path(folder), server)
+            project = house_at(Path(folder), server)
             for everything in (False, True):
                 took = [
-                    await stop_once(house, f"t{everything}{n}", server, everything=everything)
+                    await stop_once(project, f"t{everything}{n}", server, everything=everything)
                     for n in range(times)
                 ]
                 took.sort()
@@ -112,7 +112,7 @@ async def stopping(times: int) -> None:
                     f" median {statistics.median(took) * 1e3:.1f} ms,"
                     f" p99 {took[min(len(took) - 1, int(len(took) * 0.99))] * 1e3:.1f} ms"
                 )
-            house.close()
+            project.close()
 
 
 def beside(turns: int) -> None:

@@ -108,10 +108,10 @@ class Step(NamedTuple):
 
 async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     """What the moves of a task ask for, with nothing beside it: no journal, no other task."""
-    house, room = house_in(folder), Box(home=str(folder))
-    launcher = await make_launcher("on", house.live)
-    workspaces = await runtime.workspaces(house, launcher)
-    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=room, clock=house.clock)
+    project, room = house_in(folder), Box(home=str(folder))
+    launcher = await make_launcher("on", project.live)
+    workspaces = await runtime.workspaces(project, launcher)
+    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=room, clock=project.clock)
     found: dict[str, list[Step]] = defaultdict(list)
 
     async def step(what: str, doing: Awaitable[T]) -> T:

@@ -57,9 +57,9 @@ async def cloned(folder: Path) -> Took:
 
 async def opened(folder: Path) -> Took:
     """What is looked up once for all workspaces isn't counted."""
-    house = house_in(folder)
-    launcher = await make_launcher("on", house.live)
-    workspaces = await runtime.workspaces(house, launcher)
+    project = house_in(folder)
+    launcher = await make_launcher("on", project.live)
+    workspaces = await runtime.workspaces(project, launcher)
     before, began = programs_cpu_s(), time.perf_counter()
     result = await workspaces.open("one", "main", "bench")
     wall = time.perf_counter() - began

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.settings import Environment
 
 
@@ -41,10 +41,10 @@ def repository(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def house_in(folder: Path) -> House:
+def house_in(folder: Path) -> Project:
     """Of the repository in a folder, for a person whose home is beside it."""
     variables = {"PATH": os.environ["PATH"]}
-    return House(folder / "repository", Environment(home=folder / "home", variables=variables))
+    return Project(folder / "repository", Environment(home=folder / "home", variables=variables))
 
 
 def write_settings(home: Path, agent: str, gate: str = "true") -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from allstop.adapters.processes.proc import children_of
 from allstop.app.board import board_spec, commands, driver
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.core.events import MoveEnded, MoveStarted
 from allstop.core.ids import BOARD
 from allstop.core.moves import Spawn
@@ -75,12 +75,12 @@ def programs_cpu_s() -> float:
 
 
 async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
-    house = house_in(folder)
-    spec = board_spec.board_spec(house, slots=slots)
-    known = await driver.prepare(house, spec, lambda state: [])
+    project = house_in(folder)
+    spec = board_spec.board_spec(project, slots=slots)
+    known = await driver.prepare(project, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with driver.at_work(house, spec, known, ExitStack(), print) as session:
+    async with driver.at_work(project, spec, known, ExitStack(), print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)
@@ -93,11 +93,11 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
             own_cpu_s=cpu,
             child_cpu_s=programs_cpu_s() - children,
             rss_mb={**rss, session.run().pilot.board.added: rss_mb()},
-            moves_ms=await moves_of(house),
+            moves_ms=await moves_of(project),
             programs=dict(programs),
             done=session.run().pilot.board.count(Status.DONE),
         )
-    house.close()
+    project.close()
     return figures
 
 
@@ -109,12 +109,12 @@ async def watch_memory(session: driver.Session, rss: dict[int, float]) -> None:
         await anyio.sleep(0.1)
 
 
-async def moves_of(house: House) -> dict[str, list[float]]:
+async def moves_of(project: Project) -> dict[str, list[float]]:
     """How long each move took, by its kind, from the journal."""
     found: dict[str, list[float]] = defaultdict(list)
-    for head in await house.journal.heads():
+    for head in await project.journal.heads():
         began: MoveStarted | None = None
-        for record in await house.journal.read(head.run):
+        for record in await project.journal.read(head.run):
             match record.event:
                 case MoveStarted(move=move) as began if not isinstance(move, Spawn):
                     pass
@@ -143,9 +143,9 @@ def prepare(
     if not merge:
         with (folder / "home/.config/allstop/config.toml").open("a") as file:
             file.write("\n[merge]\nenabled = false\n")
-    house = house_in(folder)
-    anyio.run(commands.bring_in, house, tasks)
-    house.close()
+    project = house_in(folder)
+    anyio.run(commands.bring_in, project, tasks)
+    project.close()
 
 
 def measured(folder: Path, slots: int) -> Figures:

@@ -18,9 +18,9 @@ from common import house_in
 
 async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
-    house, host = house_in(folder), this_host()
+    project, host = house_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
-    place = (await runtime.workspaces(house, launcher)).place(workspace)
+    place = (await runtime.workspaces(project, launcher)).place(workspace)
     desk = folder / "desk"
     desk.mkdir()
     launch = Way(folder=str(desk)).shown(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from allstop.core.text import counted, one_line, plain
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.runs.status import BoardStatus, Status
     from allstop.views.runs import RunView
 
@@ -36,12 +36,12 @@ _MARKS = {
 
 def glance() -> None:
     """Say where everything stands, as the command line does for the same word."""
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.runs.status import status
     from allstop.settings import this_environment
 
-    with closing(House(Path.cwd(), this_environment())) as house:
-        lines = status_lines(house, look(lambda: status(house)))
+    with closing(Project(Path.cwd(), this_environment())) as project:
+        lines = status_lines(project, look(lambda: status(project)))
     sys.stdout.write("\n".join([*lines, ""]))
     sys.stdout.flush()  # whether anybody reads it must be known here
 
@@ -93,7 +93,7 @@ def fitting(text: str, most: int, others: int) -> str:
     return text
 
 
-def status_lines(house: House, found: Status) -> list[str]:
+def status_lines(project: Project, found: Status) -> list[str]:
     from allstop.app.control_room import control_room
 
     lines = []
@@ -106,9 +106,9 @@ def status_lines(house: House, found: Status) -> list[str]:
         lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
     if found.disk_full:
         lines.append(
-            f"! The disk is full: nothing is recorded until there is room for {house.folder}."
+            f"! The disk is full: nothing is recorded until there is room for {project.folder}."
         )
-    if room := control_room(house.folder):
+    if room := control_room(project.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
     lines += _board_lines(found.board) if found.board else []
     wide = max((cells(one_line(view.title, 50)) for view in found.runs), default=0)
@@ -116,7 +116,7 @@ def status_lines(house: House, found: Status) -> list[str]:
     lines += [_run_line(view, ids, wide) for view in found.runs]
     if not found.runs and not found.board:
         lines.append("Nothing has been run here yet.")
-    return [*lines, "", _next(house, found)]
+    return [*lines, "", _next(project, found)]
 
 
 def _board_lines(board: BoardStatus) -> list[str]:
@@ -145,10 +145,10 @@ def _run_line(view: RunView, ids: int, titles: int) -> str:
     return front + title + " " * (room - cells(title)) + back
 
 
-def _next(house: House, found: Status) -> str:
-    if house.root is None:
+def _next(project: Project, found: Status) -> str:
+    if project.root is None:
         return "Next: go to a git repository, then `allstop init`."
-    if not (house.root / "allstop.toml").exists():
+    if not (project.root / "allstop.toml").exists():
         return "Next: `allstop init` writes allstop.toml from what it finds here."
     if found.hold != "running":
         return "Next: `allstop resume`."

@@ -20,13 +20,13 @@ def room(person):
     async def open_room(answer, settings="", thread="default"):
         async with model_server(models(answer)) as server:
             person.sets_up(server, settings)
-            house = person.house()
+            project = person.project()
             try:
-                async with sitting(house, thread) as sits:
+                async with sitting(project, thread) as sits:
                     sits.server = server
                     yield sits
             finally:
-                house.close()
+                project.close()
 
     return open_room
 

@@ -158,7 +158,7 @@ async def test_m1_1_e_manual_stop(room, first):
     async with room(answer) as sits:
         await sits.begin("Talk.", COLLABORATE, first=first)
         await sits.until_live(BEGUN)
-        heard = await threads.cancel(sits.house, "default")
+        heard = await threads.cancel(sits.project, "default")
         record = await sits.record()
         with anyio.fail_after(1):
             await sits.rest()
@@ -170,7 +170,7 @@ async def test_m1_1_e_manual_stop(room, first):
     assert record.told("ended") == [CANCELED]
     assert after.messages == ["first"]
     assert LATE not in after.told_all
-    assert in_files(sits.house.folder, BEGUN) == []
+    assert in_files(sits.project.folder, BEGUN) == []
     assert sits.server.disconnects == 1
 
 
@@ -260,14 +260,14 @@ async def test_m1_1_prompt_4_two_requests_back_to_back(person):
     """M1.1 §11, 4; R14, R20: in different threads, at the same time."""
     async with model_server(models(about_the_goal)) as server:
         person.sets_up(server)
-        house = person.house()
-        async with sitting(house, "one") as one, sitting(house, "two") as two:
+        project = person.project()
+        async with sitting(project, "one") as one, sitting(project, "two") as two:
             await one.begin(ZEBRAS)
             await two.begin(LIONS, first="claude")
             await one.rest()
             await two.rest()
             first, second = await one.record(), await two.record()
-        house.close()
+        project.close()
 
     assert first.messages == [f"A zebra, round {number}" for number in range(1, 7)]
     assert second.messages == [f"A lion, round {number}" for number in range(1, 7)]

@@ -39,7 +39,7 @@ async def test_m1_2_a_autopilot_runs_past_former_bounds(room):
         await sits.begin(BAKERY, AUTOPILOT)
         await sits.until_turns(14)
         running = await sits.record()
-        await threads.stop(sits.house, "default")
+        await threads.stop(sits.project, "default")
         await sits.rest()
 
     assert running.room.session is not None
@@ -75,7 +75,7 @@ async def test_m1_2_b_handoff_and_alternation(room, silent):
         await sits.until_turns(6)
         record = await sits.record()
         last = sits.server.requests[5]
-        await threads.stop(sits.house, "default")
+        await threads.stop(sits.project, "default")
         await sits.rest()
 
     assert record.spoken[:6] == ["gpt", "claude"] * 3
@@ -113,7 +113,7 @@ async def stopped_while_it_hangs(room, answer, stop, thread="default"):
     assert record.told("ended") == [STOPPED]
     assert after.messages == ["first"]
     assert LATE not in after.told_all
-    assert in_files(sits.house.folder, LATE) == in_files(sits.house.folder, BEGUN) == []
+    assert in_files(sits.project.folder, LATE) == in_files(sits.project.folder, BEGUN) == []
     assert sits.server.disconnects == 1
     assert len(sits.server.requests) == 2
     return [(event.type, event.sender, event.target, event.kind) for event in after.events]
@@ -157,7 +157,7 @@ async def test_m1_2_d_allstop_button(room):
     """M1.2 §10 D: what the button does is the same as the typed word, event by event."""
 
     def button(sits):
-        return threads.stop(sits.house, sits.thread)
+        return threads.stop(sits.project, sits.thread)
 
     typed = await stopped_while_it_hangs(room, endless(), lambda sits: sits.type("Allstop"))
     clicked = await stopped_while_it_hangs(room, endless(), button, thread="other")
@@ -175,7 +175,7 @@ async def test_m1_2_e_final_ignored_by_default(room):
         await sits.begin("Talk.", AUTOPILOT)
         await sits.until_turns(4)
         record = await sits.record()
-        await threads.stop(sits.house, "default")
+        await threads.stop(sits.project, "default")
         await sits.rest()
         after = await sits.record()
 

@@ -13,7 +13,7 @@ def trusted(person):
         person.scripts(settings, **turns)
         person.commit()
         person.allstop("trust", "--yes")
-        made.append(person.house())
+        made.append(person.project())
         return made[-1]
 
     made = []

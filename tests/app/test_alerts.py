@@ -9,7 +9,7 @@ from allstop.app.actions import ALL, do
 from allstop.app.board import commands
 from allstop.app.notify.channels import tellers
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
-from allstop.app.supervisor import station
+from allstop.app.supervisor import supervisor
 from allstop.core.events import Opened
 from allstop.core.ids import BOARD, RunId
 from allstop.core.room_specs import TalkMode
@@ -39,7 +39,7 @@ def listener():
 
 
 @pytest.fixture
-def house(trusted, listener):
+def project(trusted, listener):
     def make(settings="", **turns):
         return trusted(SETTINGS.format(url=listener.url()) + settings, **turns)
 
@@ -58,10 +58,10 @@ async def add(here, title, **more):
     return (await do(here, BOARD, actions.AddTask(title=title, **more), "web")).tasks[0]
 
 
-async def test_p11_a_board_tells_of_a_question_and_of_its_end(house, listener):
+async def test_p11_a_board_tells_of_a_question_and_of_its_end(project, listener):
     """U4. Each thing once; nothing of turns, merges and what a person did."""
     asks = '{ signal = "PENDING: red or blue?" }'
-    async with station(house(worker=[asks, writes("w.txt")])) as here:
+    async with supervisor(project(worker=[asks, writes("w.txt")])) as here:
         task = await add(here, "Paint it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         first = await told(listener, 1)
@@ -76,8 +76,8 @@ async def test_p11_a_board_tells_of_a_question_and_of_its_end(house, listener):
 async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, listener, person):
     """And of nothing that happened before."""
     nobody = SETTINGS.replace('urls = ["{url}"]', "")
-    house = trusted(nobody, worker=[writes("one.txt"), writes("two.txt")])
-    async with station(house) as here:
+    project = trusted(nobody, worker=[writes("one.txt"), writes("two.txt")])
+    async with supervisor(project) as here:
         first = await add(here, "One", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await until(lambda: _is_done(here, first), "the first")
@@ -87,7 +87,7 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
         )
         person.commit()
         person.allstop("trust", "--yes")
-        assert house.renew_settings() == ""
+        assert project.renew_settings() == ""
         await add(here, "Two", agent="worker")
         got = await told(listener, 1)
 
@@ -95,12 +95,12 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
 
 
 async def _is_done(here, task):
-    return (await commands.find(here.house, task)).status is Status.DONE
+    return (await commands.find(here.project, task)).status is Status.DONE
 
 
-async def test_p11_a_failure_is_told(house, listener):
+async def test_p11_a_failure_is_told(project, listener):
     red = '[verification]\ncommands = [{ run = "false" }]\n[loop]\nmax_iterations = 1\n'
-    async with station(house(red, worker=[writes("w.txt")])) as here:
+    async with supervisor(project(red, worker=[writes("w.txt")])) as here:
         task = await add(here, "Write it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         got = await told(listener, 1)
@@ -109,8 +109,8 @@ async def test_p11_a_failure_is_told(house, listener):
     assert got == [("error", f"project: {task} ran out of time", text)]
 
 
-async def test_p11_full_auto_tells_of_its_end(house, listener):
-    async with station(house(coder=[writes("w.txt")])) as here:
+async def test_p11_full_auto_tells_of_its_end(project, listener):
+    async with supervisor(project(coder=[writes("w.txt")])) as here:
         await here.open(StartAuto(goal="Write it", agent="coder"))
         [(level, title, text)] = await told(listener, 1)
 
@@ -118,12 +118,12 @@ async def test_p11_full_auto_tells_of_its_end(house, listener):
     assert text.startswith("Write it")
 
 
-async def test_p11_a_room_tells_of_its_end(house, listener):
+async def test_p11_a_room_tells_of_its_end(project, listener):
     turns = {
         "gpt": [says("I begin.", **to("claude"))],
         "claude": [says("I end.", final=True)],
     }
-    async with station(house(**turns)) as here:
+    async with supervisor(project(**turns)) as here:
         order = StartRoom(goal="Talk", agents=("gpt", "claude"), mode=TalkMode.COLLABORATE)
         await here.open(order)
         [(level, title, text)] = await told(listener, 1)
@@ -132,9 +132,9 @@ async def test_p11_a_room_tells_of_its_end(house, listener):
     assert text.endswith("Goal: Talk")
 
 
-async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(house, listener):
+async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(project, listener):
     """The message is written before the end, and delivered after it."""
-    async with station(house(worker=["{ sleep = 60 }"])) as here:
+    async with supervisor(project(worker=["{ sleep = 60 }"])) as here:
         await add(here, "Sleep", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await do(here, ALL, actions.Stop(), "web")
@@ -144,11 +144,11 @@ async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(house, 
     assert text.startswith("stopped in ")
 
 
-async def test_p11_two_processes_do_not_tell_the_same_thing(house, person, listener):
+async def test_p11_two_processes_do_not_tell_the_same_thing(project, person, listener):
     """Whoever drives a run tells of it."""
-    other = house(worker=[writes("w.txt")])
-    mine = person.house()
-    async with station(other), station(mine) as here:
+    other = project(worker=[writes("w.txt")])
+    mine = person.project()
+    async with supervisor(other), supervisor(mine) as here:
         await add(here, "Write it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await told(listener, 1)
@@ -157,12 +157,12 @@ async def test_p11_two_processes_do_not_tell_the_same_thing(house, person, liste
     assert [got["title"] for _, got in listener.got] == ["project: The board is complete"]
 
 
-async def test_p11_trouble_that_is_in_no_record_is_told_once(house, listener):
+async def test_p11_trouble_that_is_in_no_record_is_told_once(project, listener):
     """A run that can't be read is not driven; nothing is written of that."""
-    made = house(worker=[writes("w.txt")])
+    made = project(worker=[writes("w.txt")])
     broken, nonsense = RunId("auto9"), Opened(at=made.clock.now(), kind="auto", spec={"odd": 1})
     await made.journal.append(Entry(broken, nonsense))
-    async with station(made) as here:
+    async with supervisor(made) as here:
         for _ in range(3):
             await here.engine.take(broken)
 
@@ -171,15 +171,15 @@ async def test_p11_trouble_that_is_in_no_record_is_told_once(house, listener):
     assert text.startswith("broken: ")
 
 
-async def test_k23_no_secret_is_told_or_logged(house, listener, person):
+async def test_k23_no_secret_is_told_or_logged(project, listener, person):
     """A key of the environment, one that merely looks like one, and the webhook's own address."""
     secret = listener.url()
     said = f"the key is {CANARY}, or sk-abcdefgh12345678, see {secret}"
-    made = house(worker=[f'{{ signal = "PENDING: {said}" }}'])
+    made = project(worker=[f'{{ signal = "PENDING: {said}" }}'])
     made.environment.variables["MY_API_KEY"] = CANARY
     listener.status = 500
     shown = []
-    async with station(made, shown.append) as here:
+    async with supervisor(made, shown.append) as here:
         await add(here, "Ask", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         [(_, _, text)] = await told(listener, 1)
@@ -198,15 +198,15 @@ def test_p11_a_repository_decides_nothing_of_where_messages_go(person):
     asked = '[notify]\nsounds = false\nurls = ["https://evil.example/"]\nprivate = true\n'
     person.write("allstop.toml", asked)
     person.commit()
-    before, after = person.house(), person.house()
+    before, after = person.project(), person.project()
 
     assert tellers(before) == []
     person.allstop("trust", "--yes")
     assert [each.name for each in tellers(after)] == ["https://evil.example"]
 
 
-def test_k23_short_values_and_names_of_other_things_are_left_alone(house):
-    made = house(worker=[writes("w.txt")])
+def test_k23_short_values_and_names_of_other_things_are_left_alone(project):
+    made = project(worker=[writes("w.txt")])
     made.environment.variables.update(MONKEY_KEY="abc", EDITOR="emacs-emacs")
 
     assert made.secrets.scrub("abc emacs-emacs") == "abc emacs-emacs"

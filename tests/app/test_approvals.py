@@ -19,8 +19,8 @@ from allstop.settings.model import Approvals
 )
 def test_f5_it_asks_first_where_somebody_answers(trusted, approvals, attended, asks_first):
     """F5: where the answer to all would be no, its box says what it may do."""
-    house = trusted("", coder=["x"])
+    project = trusted("", coder=["x"])
 
-    spec = auto_spec(house, "go", agent="coder", approvals=approvals, attended=attended)
+    spec = auto_spec(project, "go", agent="coder", approvals=approvals, attended=attended)
 
     assert spec.asks_first is asks_first

@@ -8,7 +8,7 @@ from allstop.app.actions import do
 from allstop.app.board import board_spec, commands, driver
 from allstop.app.runs.status import record_of
 from allstop.app.start_requests import StartBoard
-from allstop.app.supervisor import station
+from allstop.app.supervisor import supervisor
 from allstop.core import run
 from allstop.core.brakes import Limits
 from allstop.core.commands import Raise
@@ -21,8 +21,8 @@ async def test_k6_limits_that_a_person_set_outlast_a_change_of_the_settings(
     trusted, monkeypatch, own, then
 ):
     """K6: where nobody has, those of the settings count for what is under way."""
-    house = trusted("[budget.task]\nturns = 5\n", worker=["{ sleep = 600 }"])
-    async with station(house) as here:
+    project = trusted("[budget.task]\nturns = 5\n", worker=["{ sleep = 600 }"])
+    async with supervisor(project) as here:
         await do(here, BOARD, actions.AddTask(title="Task", agent="worker"), "web")
         await here.open(StartBoard())
 
@@ -33,9 +33,9 @@ async def test_k6_limits_that_a_person_set_outlast_a_change_of_the_settings(
         await until(at_work, "the turn")
         if own is not None:
             await here.engine.command("board/T1.1", Raise(limits=own))
-        changed = replace(board_spec.board_spec(house), task_limits=Limits(turns=6))
-        monkeypatch.setattr(board_spec, "renewed", lambda house, spec: changed)
-        await driver.renew(house, await commands.read(house))
+        changed = replace(board_spec.board_spec(project), task_limits=Limits(turns=6))
+        monkeypatch.setattr(board_spec, "renewed", lambda project, spec: changed)
+        await driver.renew(project, await commands.read(project))
 
-        recorded = await record_of(house, "board/T1.1")
+        recorded = await record_of(project, "board/T1.1")
         assert run.fold(recorded.pilot, recorded.events).limits.turns == then

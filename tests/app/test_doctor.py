@@ -27,14 +27,14 @@ file_mb = 7
 """
 
 
-async def in_a_room(house):
-    launcher = await make_launcher("on", house.live)
-    agent = registry.make(house, launcher, "mine")
+async def in_a_room(project):
+    launcher = await make_launcher("on", project.live)
+    agent = registry.make(project, launcher, "mine")
     return await agent.take_turn(turn(None), Onlooker())
 
 
-async def in_a_trial(house):
-    return (await doctor.try_agent(house, "mine", "hello")).result
+async def in_a_trial(project):
+    return (await doctor.try_agent(project, "mine", "hello")).result
 
 
 @pytest.mark.parametrize("taken", [in_a_room, in_a_trial])
@@ -64,8 +64,8 @@ async def test_k14_what_is_not_named_is_not_there(trusted, tmp_path, taken):
 
 async def test_k14_an_agent_is_made_anew_when_its_sandbox_is_another(trusted, person):
     """K14: a server takes up changed settings while it runs."""
-    house = trusted(SETTINGS.format(look="true"), other=["x"])
-    hired = registry.Crew(house, await make_launcher("on", house.live))
+    project = trusted(SETTINGS.format(look="true"), other=["x"])
+    hired = registry.Agents(project, await make_launcher("on", project.live))
     hired.hire(["mine"])
     before = hired["mine"]
     hired.hire(["mine"])
@@ -79,7 +79,7 @@ async def test_k14_an_agent_is_made_anew_when_its_sandbox_is_another(trusted, pe
     person.write("allstop.toml", stricter)
     person.commit()
     person.allstop("trust", "--yes")
-    house.renew_settings()
+    project.renew_settings()
     hired.hire(["mine"])
 
     assert hired["mine"] is not before

@@ -10,7 +10,7 @@ from allstop.app import actions
 from allstop.app.actions import do
 from allstop.app.board import cleanup, commands
 from allstop.app.start_requests import StartBoard
-from allstop.app.supervisor import station
+from allstop.app.supervisor import supervisor
 from allstop.core.ids import BOARD
 from allstop.core.tasks import Status
 from support.room_models import until, writes
@@ -35,85 +35,85 @@ async def ends_as(here, status, **more):
     await here.open(StartBoard())
 
     async def holds():
-        return (await commands.find(here.house, task)).status is status
+        return (await commands.find(here.project, task)).status is status
 
     await until(holds, f"{task} to be {status}")
     return task
 
 
-def kept(house, person, task):
+def kept(project, person, task):
     """The folder of a task's workspace, and whether refs of ours are left."""
     refs = person.git("for-each-ref", "--format=%(refname)", "refs/allstop")
-    return (house.folder / "workspaces" / task).is_dir(), task in refs
+    return (project.folder / "workspaces" / task).is_dir(), task in refs
 
 
 @pytest.fixture
-def house(trusted):
+def project(trusted):
     return trusted(SETTINGS, worker=[writes("w.txt")], stuck=[BLOCKED])
 
 
 @pytest.mark.parametrize("is_driven", [True, False], ids=["at work", "at rest"])
-async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(house, person, is_driven):
+async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project, person, is_driven):
     """B17: also while this very process drives the board."""
-    async with station(house) as here:
+    async with supervisor(project) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         if is_driven:
             await here.sweep()
-            young = kept(house, person, task)
-            house.clock = Later(days=8)
+            young = kept(project, person, task)
+            project.clock = Later(days=8)
             await here.sweep()
             assert here.drives(BOARD)
     if not is_driven:
-        async with station(house) as here:
+        async with supervisor(project) as here:
             await here.sweep()
-            young = kept(house, person, task)
-            house.clock = Later(days=8)
+            young = kept(project, person, task)
+            project.clock = Later(days=8)
             await here.sweep()
             assert not here.drives(BOARD)
 
     assert young == (True, True)
-    assert kept(house, person, task) == (False, False)
+    assert kept(project, person, task) == (False, False)
 
 
-async def test_b17_what_is_not_over_or_would_be_lost_is_kept(house, person):
+async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
     """B6, B17: a task that waits, one that was given up with its work, and a changed workspace."""
-    async with station(house) as here:
+    async with supervisor(project) as here:
         waiting = await ends_as(here, Status.BLOCKED, agent="stuck")
         given_up = await ends_as(here, Status.BLOCKED, agent="stuck")
         await do(here, given_up, actions.RemoveTask(), "web")
         changed = await ends_as(here, Status.DONE, agent="worker")
-        (house.folder / "workspaces" / changed / "tree" / "a.txt").write_text("mine\n")
-        house.clock = Later(days=800)
+        (project.folder / "workspaces" / changed / "tree" / "a.txt").write_text("mine\n")
+        project.clock = Later(days=800)
 
         await here.sweep()
 
-        left = [kept(house, person, task) for task in (waiting, given_up, changed)]
+        left = [kept(project, person, task) for task in (waiting, given_up, changed)]
         assert left == [(True, True)] * 3
 
 
-async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_gone(house, person):
+async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_gone(project, person):
     """B17: whoever opens a workspace waits until it has been removed."""
-    async with station(house) as here:
+    async with supervisor(project) as here:
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
         trees = here._shop.trees
         async with trees.alone(task):
             await do(here, task, actions.Retry(), "web")
 
             async def begun():
-                return (await commands.find(house, task)).status is Status.ACTIVE
+                return (await commands.find(project, task)).status is Status.ACTIVE
 
             await until(begun, "the second attempt")
             await anyio.sleep(0.5)
             assert await begun()
 
         async def ended():
-            return (await commands.find(house, task)).status is Status.BLOCKED
+            return (await commands.find(project, task)).status is Status.BLOCKED
 
         await until(ended, "it to go on")
 
 
 async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
-    house, person, monkeypatch
+    project, person, monkeypatch
 ):
     """B17: a file may be another's, or on a disk that is gone."""
 
@@ -121,14 +121,14 @@ async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
         raise PermissionError(1, "Operation not permitted", "stuck")
 
     notes = []
-    async with station(house, note=notes.append) as here:
+    async with supervisor(project, note=notes.append) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
-        house.clock = Later(days=8)
+        project.clock = Later(days=8)
         monkeypatch.setattr(cleanup, "sweep_away", refuses)
         await here.sweep()
 
         assert here.drives(BOARD)
-    assert kept(house, person, task) == (True, True)
+    assert kept(project, person, task) == (True, True)
     assert [note for note in notes if "stays" in note] == [
         f"The workspace of {task} stays: [Errno 1] Operation not permitted: 'stuck'"
     ]

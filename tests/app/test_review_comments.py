@@ -7,11 +7,11 @@ from allstop.app.actions import do
 from allstop.app.board import commands
 from allstop.app.board.review_comments import Comment, OnLine, reviews_in, reviews_of
 from allstop.app.start_requests import StartAuto
-from allstop.app.supervisor import station
+from allstop.app.supervisor import supervisor
 from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD
 from allstop.core.tasks import Status
-from app.test_supervisor import SETTINGS, add, house, state_of, task_is  # noqa: F401 - a fixture
+from app.test_supervisor import SETTINGS, add, project, state_of, task_is  # noqa: F401 - a fixture
 from support.room_models import until, writes
 
 REMARK = OnLine(id="one", file="a.txt", line=1, quoted="x", text="Say y.")
@@ -21,85 +21,85 @@ BLOCKED = '{ write = "a.txt", text = "x" }, { signal = "BLOCKED: no key" }'
 ASKS = '{ write = "a.txt", text = "x" }, { signal = "PENDING: which?" }'
 
 
-async def tried(house, task, times):  # noqa: F811
+async def tried(project, task, times):  # noqa: F811
     async def holds():
-        return len((await commands.find(house, task)).attempts) == times
+        return len((await commands.find(project, task)).attempts) == times
 
     await until(holds, f"attempt {times}")
 
 
 async def test_u2_work_that_waits_for_review_goes_back_with_what_was_said_of_its_lines(
-    house,  # noqa: F811
+    project,  # noqa: F811
 ):
-    here_house = house(SETTINGS.replace("skip", "per-task"), worker=[writes("a.txt")] * 2)
-    async with station(here_house) as here:
+    here_project = project(SETTINGS.replace("skip", "per-task"), worker=[writes("a.txt")] * 2)
+    async with supervisor(here_project) as here:
         task = await add(here, "Reviewed")
         await do(here, task, actions.Assign(agent="worker"), "web")
-        await task_is(here_house, task, Status.REVIEW)
+        await task_is(here_project, task, Status.REVIEW)
 
         done = await do(here, task, COMMENT, "web")
-        await tried(here_house, task, 2)
+        await tried(here_project, task, 2)
 
-        attempt = (await commands.find(here_house, task)).attempts[1]
-        found = await reviews_of(here_house, await commands.find(here_house, task))
-        spec = (await state_of(here_house, attempt.run)).pilot.spec
+        attempt = (await commands.find(here_project, task)).attempts[1]
+        found = await reviews_of(here_project, await commands.find(here_project, task))
+        spec = (await state_of(here_project, attempt.run)).pilot.spec
         assert done.note == "it goes back to the agent"
         assert spec.news == f"A person looked at your work and says: {WORDS}"
         assert [(each.text, each.remarks[0].id) for each in found] == [("Nearly.", "one")]
 
 
 async def test_b19_a_blocked_task_is_tried_again_with_what_was_said_of_its_lines(
-    house,  # noqa: F811
+    project,  # noqa: F811
 ):
-    here_house = house(worker=[BLOCKED])
-    async with station(here_house) as here:
+    here_project = project(worker=[BLOCKED])
+    async with supervisor(here_project) as here:
         task = await add(here, "Blocked")
         await do(here, task, actions.Assign(agent="worker"), "web")
-        await task_is(here_house, task, Status.BLOCKED)
+        await task_is(here_project, task, Status.BLOCKED)
 
         done = await do(here, task, COMMENT, "web")
-        await tried(here_house, task, 2)
+        await tried(here_project, task, 2)
 
-        run = (await commands.find(here_house, task)).attempts[1].run
+        run = (await commands.find(here_project, task)).attempts[1].run
         assert done.note == "it is tried again"
-        assert WORDS in (await state_of(here_house, run)).pilot.spec.news
+        assert WORDS in (await state_of(here_project, run)).pilot.spec.news
 
 
-async def test_b20_an_agent_at_work_reads_them_at_its_next_turn(house):  # noqa: F811
-    here_house = house(worker=[ASKS, writes("b.txt")])
-    async with station(here_house) as here:
+async def test_b20_an_agent_at_work_reads_them_at_its_next_turn(project):  # noqa: F811
+    here_project = project(worker=[ASKS, writes("b.txt")])
+    async with supervisor(here_project) as here:
         task = await add(here, "Asks")
         await do(here, task, actions.Assign(agent="worker"), "web")
-        await task_is(here_house, task, Status.WAITING)
-        run = (await commands.find(here_house, task)).attempts[0].run
+        await task_is(here_project, task, Status.WAITING)
+        run = (await commands.find(here_project, task)).attempts[0].run
 
         done = await do(here, task, COMMENT, "web")
 
         assert done.note == "it is read at the next turn"
-        assert (await state_of(here_house, run)).pilot.told == (WORDS,)
+        assert (await state_of(here_project, run)).pilot.told == (WORDS,)
         await do(here, task, actions.Answer(texts=("this",)), "web")
-        await task_is(here_house, task, Status.DONE)
-        assert (await state_of(here_house, run)).pilot.told == ()
-        found = await reviews_of(here_house, await commands.find(here_house, task))
+        await task_is(here_project, task, Status.DONE)
+        assert (await state_of(here_project, run)).pilot.told == ()
+        found = await reviews_of(here_project, await commands.find(here_project, task))
         assert [each.remarks[0].quoted for each in found] == ["x"]
 
 
-async def test_u2_a_thread_of_full_auto_is_told_too(house):  # noqa: F811
-    here_house = house(SETTINGS, coder=[writes("a.txt"), "{ sleep = 60 }"])
-    async with station(here_house) as here:
+async def test_u2_a_thread_of_full_auto_is_told_too(project):  # noqa: F811
+    here_project = project(SETTINGS, coder=[writes("a.txt"), "{ sleep = 60 }"])
+    async with supervisor(here_project) as here:
         auto = await here.open(StartAuto(goal="Write", agent="coder"))
         await do(here, auto, actions.Pause(), "web")
 
         await do(here, auto, COMMENT, "web")
 
-        assert (await state_of(here_house, auto)).pilot.told == (WORDS,)
-        assert [each.text for each in await reviews_in(here_house, [auto])] == ["Nearly."]
+        assert (await state_of(here_project, auto)).pilot.told == (WORDS,)
+        assert [each.text for each in await reviews_in(here_project, [auto])] == ["Nearly."]
 
 
 @pytest.mark.parametrize("name", ["T1", "nobody"])
-async def test_b2_what_no_agent_would_read_is_refused(house, name):  # noqa: F811
-    here_house = house()
-    async with station(here_house) as here:
+async def test_b2_what_no_agent_would_read_is_refused(project, name):  # noqa: F811
+    here_project = project()
+    async with supervisor(here_project) as here:
         await do(here, BOARD, actions.AddTask(title="Pending", id="T1"), "web")
 
         with pytest.raises(AllstopError) as refused:

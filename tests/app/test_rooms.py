@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from allstop.app.agents.api_models import CrewError
+from allstop.app.agents.api_models import AgentSetupError
 from allstop.app.rooms import threads
-from allstop.app.rooms.driver import parlour
+from allstop.app.rooms.driver import room_driver
 from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.core.errors import AllstopError
 from allstop.ports import HeldError
@@ -40,12 +40,12 @@ HANGS = f"{says(LATE)}, {{ hang = true }}"
 @asynccontextmanager
 async def at(person, thread="default"):
     """A thread of this person's, driven in this process."""
-    house = person.house()
+    project = person.project()
     try:
-        async with sitting(house, thread) as sits:
+        async with sitting(project, thread) as sits:
             yield sits
     finally:
-        house.close()
+        project.close()
 
 
 @asynccontextmanager
@@ -97,22 +97,24 @@ def test_r14_a_second_start_is_refused_while_another_process_drives(person):
     said_to_instead = person.refuses("room", "--instead", "Second.")
 
     async def begin_here():
-        house = person.house()
+        project = person.project()
         try:
-            await threads.start(house, "default", session_spec(house, Wish("Third.")), instead=True)
+            await threads.start(
+                project, "default", session_spec(project, Wish("Third.")), instead=True
+            )
         finally:
-            house.close()
+            project.close()
 
     with pytest.raises(AllstopError, match="a session is active in the thread 'default'"):
         anyio.run(begin_here)
 
     async def drive_here():
-        house = person.house()
+        project = person.project()
         try:
-            async with parlour(house, "default"):
+            async with room_driver(project, "default"):
                 pass
         finally:
-            house.close()
+            project.close()
 
     with pytest.raises(HeldError):
         anyio.run(drive_here)
@@ -127,8 +129,8 @@ async def test_r14_r20_threads_never_see_each_other(person):
     """R14, R20: nor does a stop in one reach the other; what a person says neither."""
     async with model_server(models(taking_turns)) as server:
         person.sets_up(server)
-        house = person.house()
-        async with sitting(house, "left") as left, sitting(house, "right") as right:
+        project = person.project()
+        async with sitting(project, "left") as left, sitting(project, "right") as right:
             await left.begin("Talk of LEFT things.", AUTOPILOT)
             await right.begin("Talk of RIGHT things.", AUTOPILOT)
             await left.type("a word for the left alone")
@@ -142,7 +144,7 @@ async def test_r14_r20_threads_never_see_each_other(person):
             await right.type("Allstop")
             await right.rest()
             ended = await left.record()
-        house.close()
+        project.close()
 
     assert ended.ending == "stopped_by_user"
     assert going_on.room.session is not None
@@ -161,12 +163,12 @@ async def test_r14_r20_threads_never_see_each_other(person):
 async def test_r20_names_that_no_thread_can_have(person, name):
     """R20: told before anything is made."""
     two_who_talk(person)
-    house = person.house()
+    project = person.project()
     with pytest.raises(AllstopError, match="is no name for a thread"):
-        await threads.read(house, name)
-    house.close()
+        await threads.read(project, name)
+    project.close()
 
-    assert not house.has_store
+    assert not project.has_store
 
 
 # --- what is typed ---
@@ -262,7 +264,7 @@ async def test_r9_a_stop_of_nothing_is_in_the_log(person):
     two_who_talk(person)
     async with at(person) as sits:
         heard = await sits.type("Allstop")
-        canceled = await threads.cancel(sits.house, "default")
+        canceled = await threads.cancel(sits.project, "default")
         record = await sits.record()
 
     assert (heard.stopped, canceled.stopped) == (False, False)
@@ -441,7 +443,7 @@ async def test_r8_a_stop_file_ends_the_session_too(person):
     async with with_models(person, lambda it: endless()) as sits:
         await sits.begin("Talk.", AUTOPILOT)
         await sits.until_live(BEGUN)
-        (sits.house.folder / "STOP").touch()
+        (sits.project.folder / "STOP").touch()
         await sits.rest()
         record = await sits.record()
         with anyio.fail_after(20):
@@ -449,7 +451,7 @@ async def test_r8_a_stop_file_ends_the_session_too(person):
 
     assert record.ending == "stopped_by_user"
     assert record.told("ended") == [STOPPED]
-    assert in_files(sits.house.folder, BEGUN) == []
+    assert in_files(sits.project.folder, BEGUN) == []
 
 
 # --- where, and with whom ---
@@ -464,14 +466,14 @@ async def test_a_room_needs_no_repository(tmp_path):
     async with model_server(models(lambda it: envelope("hello", final=True))) as server:
         person.sets_up(server)
         (elsewhere / "allstop.toml").unlink()
-        house = person.house()
-        async with sitting(house) as sits:
+        project = person.project()
+        async with sitting(project) as sits:
             record = await sits.hold("Talk.")
-        house.close()
+        project.close()
 
     assert record.messages == ["hello"]
     assert list(elsewhere.iterdir()) == []
-    assert house.folder.is_relative_to(home / ".local" / "state" / "allstop")
+    assert project.folder.is_relative_to(home / ".local" / "state" / "allstop")
     assert person.log().count("gpt: hello") == 1
     person.close()
 
@@ -537,9 +539,9 @@ async def test_r17_a_missing_key_is_named_before_anything_is_written(person, var
         person.sets_up(server)
         person.keys = {name: key for name, key in person.keys.items() if name != variable}
         async with at(person) as sits:
-            with pytest.raises(CrewError, match=variable):
+            with pytest.raises(AgentSetupError, match=variable):
                 await sits.begin("Talk.")
-            read = await threads.read(sits.house, "default")
+            read = await threads.read(sits.project, "default")
 
     assert not read.exists
     assert server.requests == []

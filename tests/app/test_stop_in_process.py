@@ -13,7 +13,7 @@ class Place:
     """A store that takes nothing, and agents that can be struck."""
 
     def __init__(self, folder, trouble):
-        self.house = SimpleNamespace(folder=folder)
+        self.project = SimpleNamespace(folder=folder)
         self.engine = self
         self.is_struck = False
         self._trouble = trouble

@@ -13,7 +13,7 @@ from allstop.app.runs.commands import named_in
 from allstop.app.runs.inbox import inbox
 from allstop.app.runs.status import helm_of, record_of, status
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom, StartTask
-from allstop.app.supervisor import station
+from allstop.app.supervisor import supervisor
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
 from allstop.core.events import Halted
@@ -32,16 +32,16 @@ SETTINGS = (
 
 
 @pytest.fixture
-def house(trusted):
+def project(trusted):
     def make(settings=SETTINGS, **turns):
         return trusted(settings, **(turns or {"worker": [writes("w.txt")]}))
 
     return make
 
 
-async def task_is(house, task, wanted):
+async def task_is(project, task, wanted):
     async def holds():
-        return (await commands.find(house, task)).status is wanted
+        return (await commands.find(project, task)).status is wanted
 
     await until(holds, f"{task} to be {wanted}")
 
@@ -50,21 +50,21 @@ async def add(here, title, **more):
     return (await do(here, BOARD, actions.AddTask(title=title, **more), "web")).tasks[0]
 
 
-async def state_of(house, run):
-    recorded = await record_of(house, run)
+async def state_of(project, run):
+    recorded = await record_of(project, run)
     return runs.fold(recorded.pilot, recorded.events)
 
 
-async def test_k1_a_board_is_started_where_everything_else_is_driven_too(house, person):
+async def test_k1_a_board_is_started_where_everything_else_is_driven_too(project, person):
     """K1, R14, F6: a board, a room and a thread of full auto in one process, at once."""
-    here_house = house(
+    here_project = project(
         worker=[writes("one.txt")],
         helper=[writes("two.txt")],
         coder=[writes("three.txt")],
         gpt=[says("I begin.", **to("claude"))],
         claude=[says("I end.", final=True)],
     )
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         first = await add(here, "First", agent="worker")
         second = await add(here, "Second", needs=(first,), agent="helper")
 
@@ -73,97 +73,97 @@ async def test_k1_a_board_is_started_where_everything_else_is_driven_too(house, 
         auto = await here.open(StartAuto(goal="Write it", agent="coder"))
 
         assert here.drives(BOARD)
-        await task_is(here_house, second, Status.DONE)
+        await task_is(here_project, second, Status.DONE)
 
         async def over():
-            return (await state_of(here_house, auto)).closed is not None
+            return (await state_of(here_project, auto)).closed is not None
 
         await until(over, "the thread to end")
 
         async def ended():
-            return (await threads.read(here_house, "default")).room.session is None
+            return (await threads.read(here_project, "default")).room.session is None
 
         await until(ended, "the talk to end")
         assert talk == "room:default"
-        assert (await state_of(here_house, auto)).closed.outcome == "done"
+        assert (await state_of(here_project, auto)).closed.outcome == "done"
 
 
-async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(house):
+async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(project):
     """B5: a person who has one thing done has not started the loop."""
-    here_house = house(worker=[writes("b.txt")])
-    async with station(here_house) as here:
+    here_project = project(worker=[writes("b.txt")])
+    async with supervisor(here_project) as here:
         waiting = await add(here, "Not now")
 
         made = await here.open(StartTask(prompt="Write b\nwith an x in it", agent="worker"))
 
-        await task_is(here_house, made, Status.DONE)
-        task = await commands.find(here_house, made)
+        await task_is(here_project, made, Status.DONE)
+        task = await commands.find(here_project, made)
         assert (task.title, task.body) == ("Write b", "with an x in it")
-        assert (await commands.find(here_house, waiting)).status is Status.PENDING
+        assert (await commands.find(here_project, waiting)).status is Status.PENDING
 
 
-async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(house):
+async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
     """B19, B20: nobody has to start the loop for an approval, a retry or an assignment."""
-    here_house = house(
+    here_project = project(
         SETTINGS.replace("skip", "per-task"),
         worker=[writes("a.txt")],
     )
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         task = await add(here, "Reviewed")
 
         await do(here, task, actions.Assign(agent="worker"), "web")
-        await task_is(here_house, task, Status.REVIEW)
+        await task_is(here_project, task, Status.REVIEW)
         await do(here, task, actions.Approve(), "web")
-        await task_is(here_house, task, Status.DONE)
+        await task_is(here_project, task, Status.DONE)
         reverted = await do(here, task, actions.RollBack(), "web")
 
         assert reverted.note == "it is being reverted"
-        await task_is(here_house, task, Status.PENDING)
+        await task_is(here_project, task, Status.PENDING)
 
 
-async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(house):
-    here_house = house()
-    async with station(here_house) as here:
+async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(project):
+    here_project = project()
+    async with supervisor(here_project) as here:
         task = await add(here, "Big", tags=("x",), priority=2)
         await do(here, task, actions.EditTask(changes=Changes(title="Bigger")), "web")
         await do(here, task, actions.Limit(iterations=3), "web")
         await do(here, task, actions.Pin(), "web")
-        changed = await commands.find(here_house, task)
+        changed = await commands.find(here_project, task)
         parts = await do(here, task, actions.Split(titles=("One", "Two")), "web")
         await do(here, parts.tasks[1], actions.RemoveTask(), "web")
 
         assert (changed.title, changed.iterations, bool(changed.pin)) == ("Bigger", 3, True)
         assert parts.tasks == (f"{task}-1", f"{task}-2")
-        assert (await commands.find(here_house, parts.tasks[1])).status is Status.CANCELLED
+        assert (await commands.find(here_project, parts.tasks[1])).status is Status.CANCELLED
 
 
-async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(house, person):
+async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(project, person):
     """B19: clean-up leaves the status; the next attempt begins in a workspace of its own."""
     blocked = '{ write = "half.txt", text = "x" }, { signal = "BLOCKED: no key" }'
-    here_house = house(worker=[blocked])
-    async with station(here_house) as here:
+    here_project = project(worker=[blocked])
+    async with supervisor(here_project) as here:
         task = await add(here, "Blocked")
         await do(here, task, actions.Assign(agent="worker"), "web")
-        await task_is(here_house, task, Status.BLOCKED)
+        await task_is(here_project, task, Status.BLOCKED)
 
         cleaned = await do(here, task, actions.Clean(), "web")
 
         kept = cleaned.note.removeprefix("its work is kept as ")
         assert person.git("show", f"{kept}:half.txt") == "x"
-        assert not (here_house.folder / "workspaces" / task).exists()
-        assert (await commands.find(here_house, task)).status is Status.BLOCKED
+        assert not (here_project.folder / "workspaces" / task).exists()
+        assert (await commands.find(here_project, task)).status is Status.BLOCKED
         await do(here, task, actions.Retry(), "web")
 
         async def again():
-            found = await commands.find(here_house, task)
+            found = await commands.find(here_project, task)
             return len(found.attempts) == 2 and found.status is Status.BLOCKED
 
         await until(again, "the second attempt to end")
-        assert (here_house.folder / "workspaces" / task).is_dir()
+        assert (here_project.folder / "workspaces" / task).is_dir()
 
 
 @pytest.mark.parametrize(
-    ("deed", "words"),
+    ("action", "words"),
     [
         (actions.Approve(), "pending"),
         (actions.Assign(agent="nobody"), "there is no agent 'nobody'"),
@@ -174,107 +174,107 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(h
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_b2_what_makes_no_sense_is_refused_with_the_reason(house, deed, words):
-    here_house = house()
-    async with station(here_house) as here:
+async def test_b2_what_makes_no_sense_is_refused_with_the_reason(project, action, words):
+    here_project = project()
+    async with supervisor(here_project) as here:
         task = await add(here, "Task")
 
         with pytest.raises(AllstopError) as refused:
-            await do(here, task, deed, "web")
+            await do(here, task, action, "web")
 
         assert words in refused.value.message
 
 
-async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(house):
+async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(project):
     """K2, K3, R8: agents end, nothing new can be begun, Resume goes on where it was."""
-    here_house = house(
+    here_project = project(
         worker=["{ sleep = 1.5 }, " + writes("a.txt")],
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }"],
     )
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         task = await add(here, "Slow", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await here.open(StartRoom(goal="Talk", mode=TalkMode.AUTOPILOT, agents=("gpt", "claude")))
-        await task_is(here_house, task, Status.ACTIVE)
+        await task_is(here_project, task, Status.ACTIVE)
 
         done = await do(here, ALL, actions.Stop(), "the red button")
         with pytest.raises(AllstopError, match="Allstop is in force"):
             await here.open(StartTask(prompt="More"))
-        stopped_by = (await status(here_house)).stopped_by
+        stopped_by = (await status(here_project)).stopped_by
 
         assert done.note.startswith("done after")
         assert stopped_by == "the red button"
-        assert (await threads.read(here_house, "default")).room.session is None
+        assert (await threads.read(here_project, "default")).room.session is None
         await do(here, ALL, actions.Resume(), "web")
-        assert (await helm_of(here_house)).hold == "running"
-        await task_is(here_house, task, Status.DONE)
+        assert (await helm_of(here_project)).hold == "running"
+        await task_is(here_project, task, Status.DONE)
 
 
-async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(house):
+async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
     """K4: of a thread that is at work, and of a room in which nobody speaks."""
-    here_house = house(coder=["{ sleep = 600 }"])
-    async with station(here_house) as here:
+    here_project = project(coder=["{ sleep = 600 }"])
+    async with supervisor(here_project) as here:
         auto = await here.open(StartAuto(goal="Write it", agent="coder"))
 
         async def at_work():
-            move = (await state_of(here_house, auto)).open_move
+            move = (await state_of(here_project, auto)).open_move
             return isinstance(move.move, TakeTurn) if move else False
 
         await until(at_work, "the turn")
         await do(here, auto, actions.Stop(), "web")
         await do(here, "room:default", actions.Stop(), "web")
 
-        (halted,) = await halts(here_house, auto)
-        (quiet,) = await halts(here_house, "room:default")
+        (halted,) = await halts(here_project, auto)
+        (quiet,) = await halts(here_project, "room:default")
         assert (halted.by, halted.discarded) == ("web", (f"{auto}: coder takes a turn",))
         assert halted.runs == {auto: "stopped"}
         assert (quiet.discarded, quiet.killed) == ((), ())
-        assert (await state_of(here_house, auto)).hold is Hold.STOPPED
+        assert (await state_of(here_project, auto)).hold is Hold.STOPPED
 
 
-async def halts(house, run):
-    events = [record.event for record in await house.journal.read(run)]
+async def halts(project, run):
+    events = [record.event for record in await project.journal.read(run)]
     return [event for event in events if isinstance(event, Halted)]
 
 
-async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(house):
+async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
     """R18, P7: a new process shows it as interrupted; Resume drives it again."""
-    here_house = house(
+    here_project = project(
         worker=["{ sleep = 1.5 }, " + writes("a.txt")],
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }", says("Done.", final=True)],
     )
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         task = await add(here, "Slow", agent="worker")
         await do(here, task, actions.Assign(), "web")
         await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
         await here.open(StartAuto(goal="Slowly", agent="worker"))
-        await task_is(here_house, task, Status.ACTIVE)
+        await task_is(here_project, task, Status.ACTIVE)
         await anyio.sleep(0.3)
-    left = {view.id: view.status for view in (await status(here_house)).runs}
+    left = {view.id: view.status for view in (await status(here_project)).runs}
 
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         for run in ("board", "room:default", "auto1"):
             await do(here, run, actions.Resume(), "web")
 
-        await task_is(here_house, task, Status.DONE)
+        await task_is(here_project, task, Status.DONE)
         assert left["room:default"] == left["auto1"] == "interrupted"
-        assert here.drives("auto1") or (await state_of(here_house, "auto1")).closed
+        assert here.drives("auto1") or (await state_of(here_project, "auto1")).closed
 
 
-async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(house):
+async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(project):
     """R6, R7, R9, R16: by the same words as in the terminal."""
-    here_house = house(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
-    async with station(here_house) as here:
+    here_project = project(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
+    async with supervisor(here_project) as here:
         run = "room:side"
         await do(here, run, actions.Say(text="@router autopilot gpt claude: Count sheep"), "web")
         await do(here, run, actions.Say(text="Please hurry"), "web")
-        found = await threads.read(here_house, "side")
+        found = await threads.read(here_project, "side")
         await do(here, run, actions.Say(text="All-Stop!"), "web")
 
         async def over():
-            return (await threads.read(here_house, "side")).room.session is None
+            return (await threads.read(here_project, "side")).room.session is None
 
         await until(over, "the session to end")
         again = await do(here, run, actions.Stop(), "web")
@@ -283,12 +283,12 @@ async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(h
         assert "Please hurry" in [event.text for event in found.events]
 
 
-async def test_p7_what_another_process_drives_is_not_driven_twice(house, person):
+async def test_p7_what_another_process_drives_is_not_driven_twice(project, person):
     """P7, R14: whoever tries is told who has it."""
-    here_house = house(gpt=["{ hang = true }"], claude=["{ hang = true }"])
+    here_project = project(gpt=["{ hang = true }"], claude=["{ hang = true }"])
     other = person.start("room", "Talk", "--agents", "gpt,claude", "--mode", "autopilot")
-    await until(lambda: "room:default" in here_house.journal.holders(), "the other to begin")
-    async with station(here_house) as here:
+    await until(lambda: "room:default" in here_project.journal.holders(), "the other to begin")
+    async with supervisor(here_project) as here:
         with pytest.raises((HeldError, AllstopError)) as refused:
             await here.open(StartRoom(goal="Mine", agents=("gpt", "claude")))
 
@@ -296,16 +296,16 @@ async def test_p7_what_another_process_drives_is_not_driven_twice(house, person)
     assert "room:default is being driven by process" in refused.value.message
 
 
-async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(house):
+async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(project):
     """F5, B11: in full auto and in a room, whose name has a colon of its own."""
-    here_house = house(
+    here_project = project(
         coder=['{ ask = "make install" }, ' + writes("made.txt")],
     )
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         auto = await here.open(StartAuto(goal="Install", agent="coder", approvals=Approvals.ASK))
 
         async def asks():
-            return [each.id for each in await inbox(here_house) if each.kind == "leave"]
+            return [each.id for each in await inbox(here_project) if each.kind == "leave"]
 
         async def asked():
             return bool(await asks())
@@ -315,10 +315,10 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
         done = await do(here, name, actions.Deny(message="not today"), "web")
 
         assert done.run == auto
-        assert await named_in(here_house, "room:default:a1") == ("room:default", "a1")
+        assert await named_in(here_project, "room:default:a1") == ("room:default", "a1")
 
         async def over():
-            return (await state_of(here_house, auto)).closed is not None
+            return (await state_of(here_project, auto)).closed is not None
 
         await until(over, "it to end")
         assert await asks() == []
@@ -328,7 +328,7 @@ async def test_k3_a_stop_is_heard_while_a_provider_is_being_loaded(person):
     """K3, R8: the SDKs take seconds to import; the loop goes on meanwhile."""
     script = """
 import sys, time, anyio
-from allstop.app.models import load_sdks
+from allstop.app.agents.api_models import load_sdks
 from allstop.settings.model import Driver
 
 async def main():
@@ -356,34 +356,34 @@ anyio.run(main)
     assert done.stdout.decode().split() == ["True", "True", "True"], done.stderr.decode()
 
 
-async def test_b5_nothing_of_a_long_prompt_is_lost(house):
+async def test_b5_nothing_of_a_long_prompt_is_lost(project):
     """B5: what is too long for a title is the body, as with `allstop run`."""
-    here_house = house(worker=[writes("b.txt")])
+    here_project = project(worker=[writes("b.txt")])
     prompt = "Say " + "very " * 60 + "little"
-    async with station(here_house) as here:
+    async with supervisor(here_project) as here:
         made = await here.open(StartTask(prompt=prompt))
 
-        task = await commands.find(here_house, made)
+        task = await commands.find(here_project, made)
         assert task.body == prompt
         assert len(task.title) <= 120
 
 
-async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_have_spent(house):
+async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_have_spent(project):
     """K5: named later, it is the same as named at the start; not named, the limits stay."""
     costly = '{ use = { input = 10, output = 10, cost_microusd = 2000000 } }, { say = "More." }'
-    here_house = house(worker=[costly, "{ sleep = 30 }"])
-    async with station(here_house) as here:
+    here_project = project(worker=[costly, "{ sleep = 30 }"])
+    async with supervisor(here_project) as here:
         await here.open(StartTask(prompt="Spend"))
 
         async def spent():
-            found = [view for view in (await status(here_house)).runs if view.parent == BOARD]
+            found = [view for view in (await status(here_project)).runs if view.parent == BOARD]
             return any(view.tally.cost_microusd == 2_000_000 for view in found)
 
         await until(spent, "the first turn's cost")
         await here.open(StartBoard(mode="semi", budget_usd=1.0))
-        within = (await commands.read(here_house)).run.limits
+        within = (await commands.read(here_project)).run.limits
         await here.open(StartBoard(mode="semi"))
-        kept = (await commands.read(here_house)).run.limits
+        kept = (await commands.read(here_project)).run.limits
 
         assert within.cost_microusd == 3_000_000
         assert kept == within

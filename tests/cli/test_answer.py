@@ -5,7 +5,7 @@ import json
 import anyio
 import pytest
 
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.app.runs.inbox import inbox
 from allstop.settings import Environment
 from allstop.views.inbox import Kind
@@ -92,11 +92,13 @@ def test_k18_leave_for_a_session_is_refused_for_what_can_be_anything(person, ask
 def test_f5_the_inbox_knows_it_by_a_name_that_answers_it(person, asks):
     """F5: what an onlooker finds is answered by its id."""
     running = asks(QUESTION)
-    house = House(person.repository, Environment(home=person.home, variables=person.environment))
+    project = Project(
+        person.repository, Environment(home=person.home, variables=person.environment)
+    )
 
-    (waiting,) = anyio.run(inbox, house)
+    (waiting,) = anyio.run(inbox, project)
 
-    house.close()
+    project.close()
     assert (waiting.kind, waiting.run, waiting.task) == (Kind.QUESTION, "board/T1.1", "T1")
     assert waiting.options == ("Red", "Dark blue")
     person.allstop("answer", waiting.id, "1")

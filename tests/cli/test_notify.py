@@ -6,7 +6,7 @@ import pytest
 
 from allstop.adapters.notify import Service, deliver
 from allstop.app.board import board_spec
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.core.ids import HELM
 from allstop.settings import Environment
 from allstop.views.alerts import Alert, Level
@@ -109,8 +109,8 @@ async def test_p11_a_missing_apprise_is_named_with_its_cure(person, monkeypatch)
     monkeypatch.setitem(sys.modules, "apprise", None)
     prefers(person, 'urls = ["json://127.0.0.1"]')
     alert = Alert(level=Level.INFO, title="x", run=HELM, at=None)
-    house = House(person.repository, Environment(home=person.home))
+    project = Project(person.repository, Environment(home=person.home))
 
     cure = 'apprise is not installed: pip install "allstop[notify]"'
     assert await deliver(Service("json://127.0.0.1"), alert) == cure
-    assert cure in board_spec.notes(house)
+    assert cure in board_spec.notes(project)

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app import target_gate
-from allstop.app.agents.registry import CrewError
+from allstop.app.agents.registry import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.app.branch_settings import Branches
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.core.board_specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
@@ -26,20 +26,20 @@ CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'
 
 
 @pytest.fixture
-def house(person):
-    def house(text, **flags):
+def project(person):
+    def project(text, **flags):
         person.write("allstop.toml", text)
         person.git("add", "-A")
         person.git("commit", "-q", "--allow-empty", "-m", "settings")
         person.git("branch", "--force", "trunk")
         environment = Environment(home=person.home, variables=person.environment)
-        return House(person.repository, environment, flags)
+        return Project(person.repository, environment, flags)
 
-    return house
+    return project
 
 
-def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(house):
-    assert board_spec.board_spec(house(AGENT + CHECK)) == BoardSpec(
+def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(project):
+    assert board_spec.board_spec(project(AGENT + CHECK)) == BoardSpec(
         target="main",
         agents=(AgentName("a"),),
         fallbacks=(),
@@ -124,8 +124,8 @@ minutes = 2
 """
 
 
-def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
-    assert board_spec.board_spec(house(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
+def test_b14_b16_b21_k5_every_setting_reaches_the_board(project):
+    assert board_spec.board_spec(project(EVERYTHING), agents=(AgentName("b"),)) == BoardSpec(
         target="trunk",
         agents=(AgentName("b"),),
         fallbacks=(),
@@ -166,19 +166,19 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(house):
     )
 
 
-def test_s1_what_a_person_says_for_this_time_wins(house):
+def test_s1_what_a_person_says_for_this_time_wins(project):
     until = datetime(2030, 1, 1, 7, tzinfo=UTC)
 
     spec = board_spec.board_spec(
-        house(EVERYTHING), mode=Mode.AUTOPILOT, slots=1, count=3, until=until
+        project(EVERYTHING), mode=Mode.AUTOPILOT, slots=1, count=3, until=until
     )
 
     assert (spec.mode, spec.slots, spec.count, spec.until) == (Mode.AUTOPILOT, 1, 3, until)
     assert spec.agents == ("a", "b")
 
 
-def test_k19_the_gate_is_the_target_branchs(house, person):
-    home = house(AGENT + CHECK)
+def test_k19_the_gate_is_the_target_branchs(project, person):
+    home = project(AGENT + CHECK)
 
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
 
@@ -189,13 +189,13 @@ def test_k19_the_gate_is_the_target_branchs(house, person):
 
 
 async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
-    house, person, monkeypatch
+    project, person, monkeypatch
 ):
     """K19, B22: it is asked for each clone and each check, and mostly it is the same."""
     blob, reads, notes = Branches.blob, [], []
     monkeypatch.setattr(Branches, "blob", lambda *of: reads.append(of[2]) or blob(*of))
     repository = Repository(person.repository)
-    file = target_gate.TargetFile(house(AGENT + CHECK), repository, notes.append)
+    file = target_gate.TargetFile(project(AGENT + CHECK), repository, notes.append)
 
     async def runs():
         return [check.run for check in (await file.gate("main")).checks]
@@ -216,10 +216,10 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     assert reads == ["main", "main"]
 
 
-async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkeypatch):
+async def test_k19_what_is_read_is_the_file_that_git_named(project, person, monkeypatch):
     """K19: also where the branch goes elsewhere and comes back while it is being read."""
     repository, blob = Repository(person.repository), Branches.blob
-    file = target_gate.TargetFile(house(AGENT + CHECK), repository, lambda note: None)
+    file = target_gate.TargetFile(project(AGENT + CHECK), repository, lambda note: None)
 
     def moving(branches, name, branch):
         person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
@@ -236,10 +236,10 @@ async def test_k19_what_is_read_is_the_file_that_git_named(house, person, monkey
     assert [[check.run for check in gate.checks] for gate in gates] == [["make test"]] * 2
 
 
-async def test_k19_a_branch_whose_file_is_broken_keeps_its_own_last_gate(house, person):
+async def test_k19_a_branch_whose_file_is_broken_keeps_its_own_last_gate(project, person):
     """K19: tasks that were begun from another branch may be at work beside those of the target."""
     repository, notes = Repository(person.repository), []
-    file = target_gate.TargetFile(house(AGENT + CHECK), repository, notes.append)
+    file = target_gate.TargetFile(project(AGENT + CHECK), repository, notes.append)
 
     async def runs(branch):
         found = await file.gate(branch)
@@ -260,18 +260,18 @@ async def test_k19_a_branch_whose_file_is_broken_keeps_its_own_last_gate(house, 
     assert len(notes) == 2
 
 
-def test_a_board_without_agents_can_be_made_by_name_only(house):
-    home = house(CHECK)
+def test_a_board_without_agents_can_be_made_by_name_only(project):
+    home = project(CHECK)
 
-    with pytest.raises(CrewError, match="no agent is configured"):
+    with pytest.raises(AgentSetupError, match="no agent is configured"):
         board_spec.board_spec(home)
 
     assert board_spec.board_spec(home, agents=()).agents == ()
 
 
-def test_b15_no_commands_pass_with_the_documents_warning(house, person):
+def test_b15_no_commands_pass_with_the_documents_warning(project, person):
     person.write("Makefile", "test:\n\ttrue\n")
-    home = house(AGENT)
+    home = project(AGENT)
 
     (note,) = board_spec.noted(home)
 
@@ -292,12 +292,12 @@ Suggestion: Add to allstop.toml:
     assert board_spec.notes(home) == [note.text]
 
 
-def test_b15_there_is_nothing_to_say_where_there_are_commands(house):
-    assert board_spec.notes(house(AGENT + CHECK)) == []
+def test_b15_there_is_nothing_to_say_where_there_are_commands(project):
+    assert board_spec.notes(project(AGENT + CHECK)) == []
 
 
-def test_b15_a_gate_that_is_required_must_not_be_empty(house):
-    home = house(AGENT + "[verification]\nrequired = true\n")
+def test_b15_a_gate_that_is_required_must_not_be_empty(project):
+    home = project(AGENT + "[verification]\nrequired = true\n")
 
     with pytest.raises(AllstopError) as refused:
         board_spec.board_spec(home)
@@ -307,26 +307,26 @@ def test_b15_a_gate_that_is_required_must_not_be_empty(house):
     )
 
 
-def test_b15_a_required_gate_with_commands_is_a_gate(house):
-    home = house(AGENT + CHECK + "[verification]\nrequired = true\n")
+def test_b15_a_required_gate_with_commands_is_a_gate(project):
+    home = project(AGENT + CHECK + "[verification]\nrequired = true\n")
 
     assert len(target_gate.gate(home.settings).checks) == 1
 
 
-def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_change(house):
+def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_change(project):
     """B5 and 6-interfaces: all else is as the settings have it by then."""
     later = datetime(2030, 1, 1, tzinfo=UTC)
     before = board_spec.board_spec(
-        house(AGENT), mode=Mode.SEMI, slots=3, count=4, until=later, agents=(AgentName("b"),)
+        project(AGENT), mode=Mode.SEMI, slots=3, count=4, until=later, agents=(AgentName("b"),)
     )
-    changed = house(
+    changed = project(
         AGENT + '[loop]\nmax_parallel = 7\nmode = "autopilot"\n[merge]\nenabled = false'
     )
 
     after = board_spec.renewed(changed, before)
 
     assert after == replace(before, merge=False)
-    assert board_spec.renewed(changed, board_spec.board_spec(house(AGENT), count=4)) == replace(
+    assert board_spec.renewed(changed, board_spec.board_spec(project(AGENT), count=4)) == replace(
         before,
         merge=False,
         mode=Mode.AUTOPILOT,
@@ -343,25 +343,25 @@ def test_b5_a_mode_that_is_set_while_it_works_is_chosen_too():
     )
 
 
-def test_b17_a_board_at_work_stays_with_its_branch_where_the_settings_name_none(house, person):
-    spec = board_spec.board_spec(house(AGENT))
+def test_b17_a_board_at_work_stays_with_its_branch_where_the_settings_name_none(project, person):
+    spec = board_spec.board_spec(project(AGENT))
     person.git("checkout", "-q", "-b", "elsewhere")
-    elsewhere = board_spec.renewed(house(AGENT), spec).target
+    elsewhere = board_spec.renewed(project(AGENT), spec).target
     person.git("checkout", "-q", "--detach")
 
-    assert (elsewhere, board_spec.renewed(house(AGENT), spec).target) == ("main", "main")
-    named = house(AGENT + '[project]\ntarget = "elsewhere"\n')
+    assert (elsewhere, board_spec.renewed(project(AGENT), spec).target) == ("main", "main")
+    named = project(AGENT + '[project]\ntarget = "elsewhere"\n')
     assert board_spec.renewed(named, spec).target == "elsewhere"
 
 
-def test_b22_only_hooks_in_force_are_run(house, person):
+def test_b22_only_hooks_in_force_are_run(project, person):
     asked = AGENT + '[hooks]\npost_merge = "theirs"\n'
     own = Path(person.home, ".config", "allstop", "config.toml")
     own.parent.mkdir(parents=True)
     own.write_text('[hooks]\non_error = "mine"\n')
 
-    before = board_spec.hooks(house(asked))
+    before = board_spec.hooks(project(asked))
     person.allstop("trust", "--yes")
 
     assert before == {"on_error": "mine"}
-    assert board_spec.hooks(house(asked)) == {"on_error": "mine", "post_merge": "theirs"}
+    assert board_spec.hooks(project(asked)) == {"on_error": "mine", "post_merge": "theirs"}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.budget import NOTHING, Account, Amount, Cap
-from allstop.engine.budgets import Purse
+from allstop.engine.budgets import Budgets
 
 RUNS = ("f", "f/a", "f/a/x", "f/b", "g")
 TURN = Amount(turns=1, tokens=40)
@@ -27,60 +27,62 @@ def above(run):
 def test_k5_no_interleaving_of_turns_passes_any_budget(steps):
     """Runs below, above and beside each other, turns that overlap, usage up to what was reserved."""
     caps = {"f": 150, "f/a": 100, "g": 80, "*day": 200}
-    purse, under_way, spent = Purse(), [], dict.fromkeys([*RUNS, "*day"], 0)
+    budgets, under_way, spent = Budgets(), [], dict.fromkeys([*RUNS, "*day"], 0)
     for name in [*RUNS, "*day"]:
-        purse.open(name, Cap(tokens=caps.get(name)))
+        budgets.open(name, Cap(tokens=caps.get(name)))
     for run, tokens, which in steps:
         amount = Amount(tokens=tokens)
-        if purse.reserve(run, amount) is None:
+        if budgets.reserve(run, amount) is None:
             under_way.append((run, amount))
         elif under_way:
             done, reserved = under_way.pop(which % len(under_way))
             used = Amount(tokens=reserved.tokens * which // 20)
-            purse.settle(done, reserved, used)
+            budgets.settle(done, reserved, used)
             for name in above(done):
                 spent[name] += used.tokens
 
         for name in [*RUNS, "*day"]:
             held = [reserved for at, reserved in under_way if name in above(at)]
-            account = purse.account(name)
+            account = budgets.account(name)
             assert account.reserved == functools.reduce(Amount.plus, held, NOTHING)
             assert account.spent.tokens == spent[name]
             assert account.committed.tokens <= caps.get(name, 10**9)
 
 
 def test_k5_a_refusal_by_one_budget_reserves_nothing_in_the_others():
-    purse = Purse()
-    purse.open("f", Cap(tokens=30))
-    purse.open("f/a", Cap(tokens=1000))
-    refusal = purse.reserve("f/a", TURN)
+    budgets = Budgets()
+    budgets.open("f", Cap(tokens=30))
+    budgets.open("f/a", Cap(tokens=1000))
+    refusal = budgets.reserve("f/a", TURN)
 
     assert str(refusal) == "f: tokens 0 + 40 of 30"
-    assert purse.account("f/a").reserved == NOTHING
+    assert budgets.account("f/a").reserved == NOTHING
 
 
 def test_k6_a_new_cap_keeps_what_is_spent_and_what_is_reserved():
-    purse = Purse()
-    purse.open("f", Cap(tokens=100), Amount(tokens=7))
-    purse.reserve("f", TURN)
-    purse.open("f", Cap(tokens=500), Amount(tokens=9999))
+    budgets = Budgets()
+    budgets.open("f", Cap(tokens=100), Amount(tokens=7))
+    budgets.reserve("f", TURN)
+    budgets.open("f", Cap(tokens=500), Amount(tokens=9999))
 
-    assert purse.account("f") == Account(cap=Cap(tokens=500), spent=Amount(tokens=7), reserved=TURN)
+    assert budgets.account("f") == Account(
+        cap=Cap(tokens=500), spent=Amount(tokens=7), reserved=TURN
+    )
 
 
 def test_names_that_only_begin_alike_are_not_above_each_other():
-    purse = Purse()
-    purse.open("board", Cap(tokens=10))
+    budgets = Budgets()
+    budgets.open("board", Cap(tokens=10))
 
-    assert purse.reserve("board2/a", TURN) is None
-    assert purse.account("board").reserved == NOTHING
+    assert budgets.reserve("board2/a", TURN) is None
+    assert budgets.account("board").reserved == NOTHING
 
 
 def test_what_is_everybodys_counts_for_every_run_until_it_is_closed():
-    purse = Purse()
-    purse.open("*day", Cap(turns=1))
-    assert purse.reserve("a", TURN) is None
-    assert str(purse.reserve("b", TURN)) == "*day: turns 1 + 1 of 1"
-    purse.close("*day")
+    budgets = Budgets()
+    budgets.open("*day", Cap(turns=1))
+    assert budgets.reserve("a", TURN) is None
+    assert str(budgets.reserve("b", TURN)) == "*day: turns 1 + 1 of 1"
+    budgets.close("*day")
 
-    assert purse.reserve("b", TURN) is None
+    assert budgets.reserve("b", TURN) is None

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from allstop.engine.cancel_scope import Leash
+from allstop.engine.cancel_scope import CancelHandle
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -12,27 +12,27 @@ def anyio_backend(request):
 
 
 async def test_what_was_not_cut_leaves_the_scope_for_the_next_move():
-    leash = Leash()
+    cancel_handle = CancelHandle()
 
-    with leash as first:
+    with cancel_handle as first:
         await anyio.sleep(0)
-    with leash as second:
+    with cancel_handle as second:
         await anyio.sleep(0)
-    leash.drop()
+    cancel_handle.drop()
 
     assert second is first
 
 
 async def test_k10_a_cut_ends_one_move_and_not_the_next():
-    leash, done = Leash(), []
+    cancel_handle, done = CancelHandle(), []
 
-    with leash as first:
+    with cancel_handle as first:
         first.cancel()
         await anyio.sleep_forever()
-    with leash as second:
+    with cancel_handle as second:
         await anyio.sleep(0)
         done.append("second")
-    leash.drop()
+    cancel_handle.drop()
 
     assert first.cancelled_caught
     assert second is not first
@@ -40,39 +40,39 @@ async def test_k10_a_cut_ends_one_move_and_not_the_next():
 
 
 async def test_a_cut_that_came_too_late_does_not_reach_the_next_move():
-    leash, done = Leash(), []
+    cancel_handle, done = CancelHandle(), []
 
-    with leash as first:
+    with cancel_handle as first:
         first.cancel()
     await anyio.sleep(0)
-    with leash:
+    with cancel_handle:
         await anyio.sleep(0)
         done.append("second")
-    leash.drop()
+    cancel_handle.drop()
 
     assert done == ["second"]
 
 
 async def test_what_ends_all_goes_through():
-    leash = Leash()
+    cancel_handle = CancelHandle()
 
     with anyio.CancelScope() as all_:
-        with leash:
+        with cancel_handle:
             await anyio.sleep(0)
-        with leash:
+        with cancel_handle:
             all_.cancel()
             await anyio.sleep_forever()
-    leash.drop()
+    cancel_handle.drop()
 
     assert all_.cancelled_caught
 
 
 async def test_a_fault_goes_through_and_leaves_no_scope_behind():
-    leash = Leash()
+    cancel_handle = CancelHandle()
 
     with anyio.CancelScope() as outer:
-        with pytest.raises(ValueError, match="x"), leash:
+        with pytest.raises(ValueError, match="x"), cancel_handle:
             raise ValueError("x")
-        leash.drop()
+        cancel_handle.drop()
 
     assert not outer.cancelled_caught

@@ -132,9 +132,9 @@ async def test_k6_counters_survive_a_restart():
 async def rests(engine, run):
     """What it waits for; it has an end, so it is not what `rested` waits for."""
     await anyio.sleep(60)
-    berth = engine._berths[run]
-    assert isinstance(berth.resting, Parked)
-    return berth.resting
+    driven_run = engine._driven_runs[run]
+    assert isinstance(driven_run.resting, Parked)
+    return driven_run.resting
 
 
 async def test_k6_a_raise_for_today_goes_on_everywhere_at_once():

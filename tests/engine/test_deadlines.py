@@ -19,13 +19,13 @@ async def keeper():
         group.cancel_scope.cancel()
 
 
-async def spent(patience, *steps):
+async def spent(deadline, *steps):
     """Seconds until it ran out; steps are seconds to wait, or what to do to it."""
     began = anyio.current_time()
-    with patience.scope:
+    with deadline.scope:
         for step in steps:
             if isinstance(step, str):
-                getattr(patience, step)()
+                getattr(deadline, step)()
             else:
                 await anyio.sleep(step)
         await anyio.sleep_forever()
@@ -47,18 +47,18 @@ async def spent(patience, *steps):
     ],
 )
 async def test_k12_deadlines(keeper, most_s, idle_s, steps, until_s, stalled):
-    patience = keeper.begin(most_s, idle_s)
+    deadline = keeper.begin(most_s, idle_s)
 
-    assert await spent(patience, *steps) == pytest.approx(until_s)
-    assert patience.ran_out
-    assert patience.stalled is stalled or patience.was_cut
+    assert await spent(deadline, *steps) == pytest.approx(until_s)
+    assert deadline.ran_out
+    assert deadline.stalled is stalled or deadline.was_cut
 
 
 async def test_work_that_is_done_in_time_is_left_alone(keeper):
-    with keeper.patience(100, 30) as patience, patience.scope:
+    with keeper.deadlines(100, 30) as deadline, deadline.scope:
         await anyio.sleep(29)
 
-    assert not patience.ran_out
+    assert not deadline.ran_out
 
 
 async def test_k1_a_part_is_held_together_with_the_whole(keeper):
@@ -82,7 +82,7 @@ async def test_k12_each_is_cut_off_at_its_own_time(keeper):
     ended = {}
 
     async def work(most_s):
-        with keeper.patience(most_s) as patience, patience.scope:
+        with keeper.deadlines(most_s) as deadline, deadline.scope:
             await anyio.sleep_forever()
         ended[most_s] = anyio.current_time() - began
 
@@ -103,11 +103,11 @@ async def test_what_is_over_is_forgotten(keeper, monkeypatch):
     monkeypatch.setattr(deadlines, "LITTER", 10)
     long = keeper.begin(100)
     for _ in range(1000):
-        with keeper.patience(3600, 600) as patience:
-            patience.touch()  # work that waits and speaks
+        with keeper.deadlines(3600, 600) as deadline:
+            deadline.touch()  # work that waits and speaks
             await anyio.lowlevel.checkpoint()
 
-    assert patience.noted != math.inf
+    assert deadline.noted != math.inf
     assert len(keeper._line) <= 25
     assert await spent(long) == pytest.approx(100)
 
@@ -119,8 +119,8 @@ async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper
     await anyio.sleep(10)
     asked.hold()
     for _ in range(20):
-        with keeper.patience(3600, 600) as patience:
-            patience.touch()
+        with keeper.deadlines(3600, 600) as deadline:
+            deadline.touch()
             await anyio.lowlevel.checkpoint()
     asked.release()
 
@@ -130,10 +130,10 @@ async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper
 
 async def test_work_that_never_waits_never_has_a_deadline(keeper):
     for _ in range(100):
-        with keeper.patience(3600, 600) as patience:
+        with keeper.deadlines(3600, 600) as deadline:
             pass
 
     await anyio.sleep(1)
 
-    assert patience.noted == math.inf
+    assert deadline.noted == math.inf
     assert keeper._line == []

@@ -176,7 +176,7 @@ async def test_q19_on_a_full_disk_a_stop_takes_effect_and_the_engine_lives_on(re
             group.start_soon(engine.allstop)
             await anyio.sleep(30)
             assert engine.helm.hold is Hold.STOPPED
-            assert not engine._berths["t"].drive.at_work
+            assert not engine._driven_runs["t"].drive.at_work
             world.journal.full = False
         await engine.command(HELM, Resume())
         await anyio.sleep(100)
@@ -395,7 +395,7 @@ async def test_k2_a_stop_is_heard_by_whoever_waits_for_room_on_the_disk():
         world.journal.full = True
         await anyio.sleep(10)
         await engine.allstop()
-        assert not engine._berths["t"].drive.at_work
+        assert not engine._driven_runs["t"].drive.at_work
         world.journal.full = False
         await anyio.sleep(5)
 

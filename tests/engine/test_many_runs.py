@@ -58,7 +58,7 @@ async def most_at_once(world):
 def test_a_new_pilot_touches_no_existing_file():
     """The litmus test: the package knows nothing of this one, and drives it."""
     assert "fleet" not in PILOTS
-    assert FleetPilot.__module__ == "fleet_pilot"
+    assert FleetPilot.__module__ == "support.fan_out_pilot"
 
 
 async def test_children_are_born_so_many_at_a_time_and_the_parent_hears_of_their_end(world):
@@ -126,7 +126,7 @@ async def test_k5_children_at_once_never_pass_the_budget_of_their_parent(world, 
     async with world.running() as engine:
         await engine.open("f", "fleet", spec, limits=limits)
         await anyio.sleep(36_000)
-        account = engine.purse.account("f")
+        account = engine.budgets.account("f")
 
         assert tokens - TOKENS < await total_tokens(world, "f") <= tokens
         assert account.reserved.tokens == 0
@@ -321,7 +321,7 @@ async def test_fleets_of_fleets_add_up_to_the_top(world):
         await engine.open("f", "fleet", spec, limits=Limits(tokens=1000))
         await anyio.sleep(36_000)
         assert await world.outcome("f") == [Outcome.DONE]
-        assert engine.purse.account("f").spent.tokens == 0  # closed with the run
+        assert engine.budgets.account("f").spent.tokens == 0  # closed with the run
 
     assert (await world.state("f")).tally.tokens == 20
 

@@ -43,7 +43,7 @@ class Talker:
         pass
 
 
-def parlour(journal=None):
+def room_driver(journal=None):
     world = World(journal or GuardedJournal())
     world.agents.update(gpt=Talker(), claude=Talker())
     return world
@@ -88,7 +88,7 @@ def said(told):
 async def test_q16_killed_at_any_write_of_a_room_nothing_is_lost_and_nothing_is_said_twice(when):
     """Q16, R18: the session goes on at the turn it had reached."""
     for nth in itertools.count(1):
-        world = parlour(MortalJournal(nth, when))
+        world = room_driver(MortalJournal(nth, when))
         await talk_until_death(world)
         if not world.journal.dead.is_set():
             break
@@ -110,7 +110,7 @@ async def test_q16_killed_at_any_write_of_a_room_nothing_is_lost_and_nothing_is_
 async def test_k2_allstop_wins_every_race_with_every_write_of_a_room(where):
     """K2, R8: no reply is posted after it, the session is over, and Resume does not revive it."""
     for nth in itertools.count(1):
-        world = parlour(RacingJournal(nth, where))
+        world = room_driver(RacingJournal(nth, where))
         async with world.running() as engine:
             await engine.open(ROOM, "room", {"thread": "default"})
             await engine.command(ROOM, StartSession(session=spec()))
@@ -139,7 +139,7 @@ async def test_k2_allstop_wins_every_race_with_every_write_of_a_room(where):
     [(Allstop(), Ending.STOPPED_BY_USER), (Interrupt(), Ending.CANCELED_BY_USER)],
 )
 async def test_r8_a_call_in_flight_is_cut_and_its_reply_never_shows(command, reason):
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         await engine.open(ROOM, "room", {"thread": "default"})
         await engine.command(ROOM, StartSession(session=spec()))
@@ -157,7 +157,7 @@ async def test_r8_a_call_in_flight_is_cut_and_its_reply_never_shows(command, rea
 
 
 async def test_r8_a_room_can_talk_again_after_a_stop():
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         await engine.open(ROOM, "room", {"thread": "default"})
         for number in range(3):
@@ -173,7 +173,7 @@ async def test_r8_a_room_can_talk_again_after_a_stop():
 
 
 async def test_r6_a_message_joins_while_a_turn_is_under_way():
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         await engine.open(ROOM, "room", {"thread": "default"})
         await engine.command(ROOM, StartSession(session=spec(max_turns=2)))
@@ -187,7 +187,7 @@ async def test_r6_a_message_joins_while_a_turn_is_under_way():
 
 
 async def test_r12_time_is_up_in_the_middle_of_a_call():
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         await engine.open(ROOM, "room", {"thread": "default"})
         await engine.command(ROOM, StartSession(session=spec(max_minutes=0.1)))
@@ -200,7 +200,7 @@ async def test_r12_time_is_up_in_the_middle_of_a_call():
 
 
 async def test_r14_two_rooms_side_by_side_do_not_see_each_other():
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         for name in ("room:a", "room:b"):
             await engine.open(name, "room", {"thread": name})
@@ -216,7 +216,7 @@ async def test_r14_two_rooms_side_by_side_do_not_see_each_other():
 
 async def test_r8_a_stop_that_was_lifted_at_once_has_ended_the_session_all_the_same():
     """R8, K2: Allstop and Resume may both be written before anybody looks."""
-    world = parlour()
+    world = room_driver()
     async with world.running() as engine:
         await engine.open(ROOM, "room", {"thread": "default"})
         await engine.command(ROOM, StartSession(session=spec()))

@@ -4,56 +4,56 @@ import anyio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.engine.slots import Capacity
+from allstop.engine.slots import Slots
 from allstop.ports import Live
 from support.in_memory_world import DONE, World, task
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 50)), max_size=60))
 def test_f6_never_more_than_the_slots_and_always_in_order(slots, steps):
-    capacity, line = Capacity(slots), []
+    turn_slots, line = Slots(slots), []
     for joins, which in steps:
         if joins or not line:
-            line.append(capacity.line_up())
+            line.append(turn_slots.line_up())
         else:
-            capacity.give_back(line.pop(which % len(line)))
+            turn_slots.give_back(line.pop(which % len(line)))
 
         granted = [ticket.granted for ticket in line]
         assert granted == [n < slots for n in range(len(line))]
 
 
 def test_f6_more_slots_are_taken_at_once_and_fewer_as_they_are_given_back():
-    capacity = Capacity(1)
-    line = [capacity.line_up() for _ in range(4)]
+    turn_slots = Slots(1)
+    line = [turn_slots.line_up() for _ in range(4)]
 
-    capacity.resize(3)
+    turn_slots.resize(3)
     more = [ticket.granted for ticket in line]
-    capacity.resize(1)
+    turn_slots.resize(1)
     for ticket in line[:2]:
-        capacity.give_back(ticket)
+        turn_slots.give_back(ticket)
     fewer = line[3].granted
-    capacity.give_back(line[2])
+    turn_slots.give_back(line[2])
 
     assert (more, fewer) == ([True, True, True, False], False)
     assert line[3].granted
 
 
 def test_without_a_number_there_are_slots_for_all():
-    capacity = Capacity()
+    turn_slots = Slots()
 
-    capacity.resize(1)
-    assert [capacity.line_up() for _ in range(3)] == [None] * 3
-    capacity.give_back(None)
+    turn_slots.resize(1)
+    assert [turn_slots.line_up() for _ in range(3)] == [None] * 3
+    turn_slots.give_back(None)
 
 
 async def test_f6_a_call_wakes_who_waits_without_giving_a_slot():
-    capacity = Capacity(1)
-    first, second = capacity.line_up(), capacity.line_up()
+    turn_slots = Slots(1)
+    first, second = turn_slots.line_up(), turn_slots.line_up()
     second.call()
     await second.called()
 
     assert (first.granted, second.granted) == (True, False)
-    capacity.give_back(first)
+    turn_slots.give_back(first)
     await second.called()
     assert second.granted
 

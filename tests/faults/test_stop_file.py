@@ -184,9 +184,9 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
     struck = []
     async with world.running() as engine:
         await engine.open("t", "task", task())
-        drive = engine._berths["t"].drive
+        drive = engine._driven_runs["t"].drive
         await until(lambda: drive.at_work)
-        under_way = engine._deck.hands._patience
+        under_way = engine._context.hands._deadlines
         monkeypatch.setattr(
             world.launcher,
             "strike",
@@ -210,7 +210,7 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.open("t", "task", task())
-        drive = engine._berths["t"].drive
+        drive = engine._driven_runs["t"].drive
         await until(lambda: drive.at_work)
         with locked():
             (journal.folder / "STOP").write_text("the cat\n")

@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from allstop.app.live_runs import Watcher
-from allstop.app.project import House
+from allstop.app.live_runs import LiveRuns
+from allstop.app.project import Project
 from allstop.core.commands import Say
 from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
@@ -23,54 +23,54 @@ RUN = RunId("room:main")
 @pytest.fixture
 async def stage(tmp_path):
     variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    house = House(tmp_path, Environment(home=tmp_path, variables=variables))
-    stage = Stage(house)
+    project = Project(tmp_path, Environment(home=tmp_path, variables=variables))
+    stage = Stage(project)
     await stage.begin()
     yield stage
-    house.close()
+    project.close()
 
 
 class Stage:
     """A house whose journal is written to, and a hub with room for few events."""
 
-    def __init__(self, house):
-        self.house = house
-        self.watcher = Watcher(house)
+    def __init__(self, project):
+        self.project = project
+        self.live_runs = LiveRuns(project)
         self.said = 0
 
     async def begin(self, size=8):
-        await self.watcher.begin()
-        changes = Changes(self.watcher)
+        await self.live_runs.begin()
+        changes = Changes(self.live_runs)
         await changes.begin()
-        ring = Ring(Place(self.watcher.pos, 10**12), size)
-        self.hub = Hub(self.watcher, changes, ring)
-        self.watcher.tell(self.hub.hear)
+        ring = Ring(Place(self.live_runs.pos, 10**12), size)
+        self.hub = Hub(self.live_runs, changes, ring)
+        self.live_runs.tell(self.hub.hear)
 
     async def write(self, count):
-        now = self.house.clock.now()
+        now = self.project.clock.now()
         if not self.said:
             opened = Opened(at=now, kind="room", spec={"thread": "main"})
-            await self.house.journal.append(Entry(RUN, opened))
+            await self.project.journal.append(Entry(RUN, opened))
         for _ in range(count):
             self.said += 1
             said = Commanded(at=now, command=Say(text=f"word {self.said}"))
-            await self.house.journal.append(Entry(RUN, said))
+            await self.project.journal.append(Entry(RUN, said))
 
     async def run(self, work):
         async with anyio.create_task_group() as group:
-            group.start_soon(self.watcher.follow)
+            group.start_soon(self.live_runs.follow)
             group.start_soon(self.hub.beat)
             with anyio.fail_after(20):
                 await work()
             group.cancel_scope.cancel()
 
     def listener(self, last=None, wish=LOGS):
-        return Listener(self.hub, self.house.journal, wish, last)
+        return Listener(self.hub, self.project.journal, wish, last)
 
     async def hear(self, listener, until):
         """Everything up to the chunk that has this in it."""
         heard = b""
-        async for chunk in listener.chunks(self.watcher):
+        async for chunk in listener.chunks(self.live_runs):
             heard += chunk
             if until.encode() in heard:
                 return heard.decode()
@@ -96,7 +96,7 @@ async def test_whoever_comes_back_late_gets_all_that_left_the_ring(stage):
         early = await stage.hear(stage.listener(), "retry")
         last = read_place(early.partition("id: ")[2].partition("\n")[0])
         await stage.write(100)
-        await stage.watcher.catch_up()
+        await stage.live_runs.catch_up()
         heard = await stage.hear(stage.listener(last), "word 101")
 
         assert _words(heard)[-100:] == _said(2, 101)
@@ -107,7 +107,7 @@ async def test_whoever_comes_back_late_gets_all_that_left_the_ring(stage):
 
 async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
     async def work():
-        chunks = stage.listener().chunks(stage.watcher)
+        chunks = stage.listener().chunks(stage.live_runs)
         heard = (await anext(chunks)).decode()
         for _ in range(10):
             await stage.write(30)
@@ -161,7 +161,7 @@ async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
     heard = [[] for _ in range(200)]
 
     async def listen(listener, chunks):
-        async for chunk in listener.chunks(stage.watcher):
+        async for chunk in listener.chunks(stage.live_runs):
             chunks.append(chunk)
             if b"word 1000" in chunk:
                 return

@@ -136,7 +136,7 @@ class Process:
         then()
 
     async def end(self):
-        driven = list(self.engine._berths)
+        driven = list(self.engine._driven_runs)
         self._scope.cancel()
         await self._gone.wait()
         for run in driven:
@@ -393,11 +393,11 @@ class Voyage:
             rule(late_s <= HALT_S + GRACE_S or self.faults.any, "a stop has a receipt in time")
         for process in self.processes:
             engine = process.engine
-            for run, berth in engine._berths.items():
-                self._knows_what_is_written(run, berth.drive)
-                self._leaves_nothing_undone(run, berth, process)
+            for run, driven_run in engine._driven_runs.items():
+                self._knows_what_is_written(run, driven_run.drive)
+                self._leaves_nothing_undone(run, driven_run, process)
                 self._has_reserved_what_is_under_way(run, engine)
-                if berth.drive.at_work:
+                if driven_run.drive.at_work:
                     self._is_cut_in_time(run)
                     self._has_a_parent_in_time(run)
                     self._is_frozen_in_time(run, process)
@@ -423,22 +423,22 @@ class Voyage:
         self._folds[run] = (seq, state)
         return state
 
-    def _leaves_nothing_undone(self, run, berth, process):
+    def _leaves_nothing_undone(self, run, driven_run, process):
         auditor = self.auditor
         moments = (auditor.written_at(run), auditor.held_at, process.started_at)
         since = max(self.faults.healed_at, *moments)
         is_quiet = anyio.current_time() - since > GRACE_S and not self.faults.any
         if is_quiet and self._kind(run) == "board" and self.auditor.helm.hold is Hold.NONE:
-            board_rules.check_at_rest(run, berth.drive.state, CLOCK.now())
+            board_rules.check_at_rest(run, driven_run.drive.state, CLOCK.now())
 
     def _has_reserved_what_is_under_way(self, run, engine):
         below = [
-            berth.drive._funds._reserved
-            for other, berth in engine._berths.items()
+            driven_run.drive._reservations._reserved
+            for other, driven_run in engine._driven_runs.items()
             if other == run or other.startswith(f"{run}/")
         ]
         expected = functools.reduce(Amount.plus, below, NOTHING)
-        rule(engine.purse.account(run).reserved == expected, "what is reserved is under way", run)
+        rule(engine.budgets.account(run).reserved == expected, "what is reserved is under way", run)
 
     def _has_a_parent_in_time(self, run):
         parent = self.auditor.states[run].opened.parent
@@ -502,9 +502,9 @@ class Voyage:
                 board_rules.check_history(run, events, self.auditor.states, self.repository)
         for process in self.processes:
             engine = process.engine
-            rule(not engine._berths and not engine._claims._held, "nothing is held on to")
+            rule(not engine._driven_runs and not engine._claims._held, "nothing is held on to")
             for run in self.disk.runs():
-                rule(engine.purse.account(run).reserved == NOTHING, "all is settled", run)
+                rule(engine.budgets.account(run).reserved == NOTHING, "all is settled", run)
 
     def _was_brought_home(self, run, spec):
         done = self.auditor.states[run].closed.outcome is Outcome.DONE

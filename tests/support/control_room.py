@@ -139,11 +139,11 @@ class Stream:
     def next(self):
         """The next event; None at the end."""
         block = {}
-        patience = time.monotonic() + 30
+        deadlines = time.monotonic() + 30
         while line := self.response.readline():
             line = line.decode().rstrip("\n")
             if line.startswith(":"):
-                assert time.monotonic() < patience, "nothing but heartbeats"
+                assert time.monotonic() < deadlines, "nothing but heartbeats"
                 continue
             if line:
                 name, _, value = line.partition(": ")

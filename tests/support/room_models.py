@@ -13,9 +13,9 @@ from typing import NamedTuple
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.app.rooms import threads
-from allstop.app.rooms.driver import parlour
+from allstop.app.rooms.driver import room_driver
 from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.settings import Environment
@@ -112,8 +112,8 @@ def endless(message=BEGUN):
 class Sitting:
     """A thread that is driven here."""
 
-    def __init__(self, house, place):
-        self.house = house
+    def __init__(self, project, place):
+        self.project = project
         self.place = place
         self.thread = place.thread
         self.live = ""
@@ -123,7 +123,7 @@ class Sitting:
         self.live += live.text
 
     async def begin(self, goal, mode=COLLABORATE, **wish):
-        await self.place.begin(session_spec(self.house, Wish(goal, mode, **wish)))
+        await self.place.begin(session_spec(self.project, Wish(goal, mode, **wish)))
 
     async def rest(self):
         with anyio.fail_after(10):
@@ -137,13 +137,13 @@ class Sitting:
 
     async def type(self, text):
         """What the room's own process does with a line."""
-        heard = await threads.typed(self.house, self.thread, text)
+        heard = await threads.typed(self.project, self.thread, text)
         if heard.began is not None:
             await self.place.begin(heard.began)
         return heard
 
     async def record(self):
-        return Record(await threads.read(self.house, self.thread))
+        return Record(await threads.read(self.project, self.thread))
 
     async def until(self, condition, what):
         """Of the record, or of what was shown."""
@@ -212,9 +212,9 @@ async def until(condition, what, within_s=60.0):
 
 
 @asynccontextmanager
-async def sitting(house, thread="default"):
-    async with parlour(house, thread) as place:
-        yield Sitting(house, place)
+async def sitting(project, thread="default"):
+    async with room_driver(project, thread) as place:
+        yield Sitting(project, place)
 
 
 def in_files(folder, words):
@@ -258,9 +258,11 @@ class Talker(Person):
             text += f'[agents.{name}]\ndriver = "scripted"\nscript = "{name}.toml"\n'
         self.write("allstop.toml", text + more)
 
-    def house(self):
+    def project(self):
         """As a process of this person's would have it."""
-        return House(self.repository, Environment(home=self.home, variables=dict(self.environment)))
+        return Project(
+            self.repository, Environment(home=self.home, variables=dict(self.environment))
+        )
 
     def talks(self, *arguments):
         """`allstop room` with a pipe to type into."""

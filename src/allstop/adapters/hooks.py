@@ -157,7 +157,7 @@ class HookRunner:
         tail = Tail(KEPT_BYTES)
         cut_off = True
         try:
-            with anyio.move_on_after(self._patience_s) as patience:
+            with anyio.move_on_after(self._patience_s) as deadlines:
                 await _until_it_ends(process, output, tail)
             cut_off = False
         finally:
@@ -166,7 +166,7 @@ class HookRunner:
             os.close(output)
             if cut_off:
                 self._report(facts, Ran("ended with the program", tail.text()))
-        if patience.cancelled_caught:
+        if deadlines.cancelled_caught:
             return Ran(f"ended after {self._patience_s:g} s", tail.text())
         code = process.returncode
         return Ran(f"exit code {code}", tail.text(), fine=code == 0)

@@ -28,7 +28,7 @@ from allstop.core.ids import BOARD, AgentName, RunId
 from allstop.core.tasks import Changes, NewTask
 
 if TYPE_CHECKING:
-    from allstop.app.supervisor import Station
+    from allstop.app.supervisor import Supervisor
 
 ALL = "all"
 """In the place of a run's name: everything."""
@@ -36,124 +36,124 @@ ALL = "all"
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100_000)]
 
 
-class _Deed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
+class _Action(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
     pass
 
 
 # --- brakes, of one run or of all ---
 
 
-class Pause(_Deed, frozen=True, tag="pause"):
+class Pause(_Action, frozen=True, tag="pause"):
     """No new turn; the current one ends in peace."""
 
 
-class Resume(_Deed, frozen=True, tag="resume"):
+class Resume(_Action, frozen=True, tag="resume"):
     """Lift a pause, a freeze or an Allstop, and drive the run if nobody does."""
 
 
-class Freeze(_Deed, frozen=True, tag="freeze"):
+class Freeze(_Action, frozen=True, tag="freeze"):
     """Stop processes where they are."""
 
 
-class Thaw(_Deed, frozen=True, tag="thaw"):
+class Thaw(_Action, frozen=True, tag="thaw"):
     """Let frozen processes go on."""
 
 
-class Stop(_Deed, frozen=True, tag="stop"):
+class Stop(_Action, frozen=True, tag="stop"):
     """Allstop: it ends now."""
 
 
-class Abort(_Deed, frozen=True, tag="abort"):
+class Abort(_Action, frozen=True, tag="abort"):
     """End it for good; what it made is kept."""
 
 
 # --- words ---
 
 
-class Say(_Deed, frozen=True, tag="say"):
+class Say(_Action, frozen=True, tag="say"):
     """Say something; an agent hears it at once or at its next turn. In a room, what can be typed there."""
 
     text: Text
 
 
-class Answer(_Deed, frozen=True, tag="answer"):
+class Answer(_Action, frozen=True, tag="answer"):
     """What an agent wanted to know; with several questions asked together, a text for each."""
 
     texts: Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
-class Allow(_Deed, frozen=True, tag="allow"):
+class Allow(_Action, frozen=True, tag="allow"):
     """Let an agent do what it asks to do: the oldest question, or the one that is named."""
 
     ask: str | None = None
     session: bool = False  # also the very same again
 
 
-class Deny(_Deed, frozen=True, tag="deny"):
+class Deny(_Action, frozen=True, tag="deny"):
     """Don't let it; it is told so and goes on."""
 
     ask: str | None = None
     message: str = ""
 
 
-class Cancel(_Deed, frozen=True, tag="cancel"):
+class Cancel(_Action, frozen=True, tag="cancel"):
     """End a room's session: the Stop button of Collaborate."""
 
 
 # --- tasks ---
 
 
-class Retry(_Deed, frozen=True, tag="retry"):
+class Retry(_Action, frozen=True, tag="retry"):
     """Try a task again that failed, timed out or was blocked; its workspace is kept."""
 
     text: str = ""
 
 
-class Skip(_Deed, frozen=True, tag="skip"):
+class Skip(_Action, frozen=True, tag="skip"):
     """Go on as if a task were done."""
 
 
-class Approve(_Deed, frozen=True, tag="approve"):
+class Approve(_Action, frozen=True, tag="approve"):
     """Merge work that waits for review, or whose merge failed."""
 
 
-class Redo(_Deed, frozen=True, tag="redo"):
+class Redo(_Action, frozen=True, tag="redo"):
     """Send work that waits for review back to the agent, with a comment."""
 
     text: Text
 
 
-class Reject(_Deed, frozen=True, tag="reject"):
+class Reject(_Action, frozen=True, tag="reject"):
     """Cancel a task whose work waits for review; the work is kept."""
 
 
-class Assign(_Deed, frozen=True, tag="assign"):
+class Assign(_Action, frozen=True, tag="assign"):
     """Start this one next, whatever the mode; by this agent, if one is named."""
 
     agent: str | None = None
 
 
-class Pin(_Deed, frozen=True, tag="pin"):
+class Pin(_Action, frozen=True, tag="pin"):
     """Put a task in front of all scores, or take it back."""
 
     on: bool = True
 
 
-class RollBack(_Deed, frozen=True, tag="rollback"):
+class RollBack(_Action, frozen=True, tag="rollback"):
     """Take a task's work out of the target branch, or throw away what isn't merged."""
 
 
-class EditTask(_Deed, frozen=True, tag="edit_task"):
+class EditTask(_Action, frozen=True, tag="edit_task"):
     """Change what is said of a task."""
 
     changes: Changes
 
 
-class RemoveTask(_Deed, frozen=True, tag="remove_task"):
+class RemoveTask(_Action, frozen=True, tag="remove_task"):
     """Take a task off the board; its record and its work stay."""
 
 
-class Split(_Deed, frozen=True, tag="split"):
+class Split(_Action, frozen=True, tag="split"):
     """Put smaller tasks in the place of one."""
 
     titles: Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -162,7 +162,7 @@ class Split(_Deed, frozen=True, tag="split"):
 # --- the board ---
 
 
-class AddTask(_Deed, frozen=True, tag="add_task"):
+class AddTask(_Action, frozen=True, tag="add_task"):
     """A new task; its id is made up where it has none."""
 
     title: Text
@@ -178,13 +178,13 @@ class AddTask(_Deed, frozen=True, tag="add_task"):
     stuck_after: int | None = None
 
 
-class Order(_Deed, frozen=True, tag="order"):
+class Order(_Action, frozen=True, tag="order"):
     """Put tasks in front of all scores, in this order."""
 
     tasks: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1000)]
 
 
-class SetMode(_Deed, frozen=True, tag="mode"):
+class SetMode(_Action, frozen=True, tag="mode"):
     """Who picks tasks: the loop, or people."""
 
     mode: Literal["autopilot", "semi"]
@@ -194,7 +194,7 @@ Brake: TypeAlias = Pause | Freeze | Thaw | Abort
 OfTask: TypeAlias = (
     Retry | Skip | Approve | Redo | Reject | Assign | Limit | Pin | EditTask | RemoveTask
 )
-Deed: TypeAlias = (
+Action: TypeAlias = (
     Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
     | OfTask | RollBack | Clean | Split | AddTask | Order | SetMode
 )  # fmt: skip
@@ -209,133 +209,135 @@ class Done(Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...] = ()  # that were made
 
 
-async def do(station: Station, run: str, deed: Deed, by: str) -> Done:  # noqa: C901 - a case for each
+async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:  # noqa: C901 - a case for each
     """Carry it out.
 
     Raises:
         AllstopError: it makes no sense now; the message says why.
     """
-    house = station.house
-    match deed:
+    project = supervisor.project
+    match action:
         case Stop() | Resume() if run == ALL:
-            return await _everything(station, deed, by)
+            return await _everything(supervisor, action, by)
         case Stop():
-            return await _stop(station, run, by)
+            return await _stop(supervisor, run, by)
         case Resume():
-            return Done(run=await station.go_on(run, by))
+            return Done(run=await supervisor.go_on(run, by))
         case Pause() | Freeze() | Thaw() | Abort():
-            return await _brake(station, run, deed, by)
+            return await _brake(supervisor, run, action, by)
         case Say(text=text) if (thread := threads.thread_of(RunId(run))) is not None:
-            heard = await station.typed(thread, text)
+            heard = await supervisor.typed(thread, text)
             return Done(run=run, note=heard.note)
         case Say(text=text) if commands.is_allstop(text):
-            return await _stop(station, run, by)
+            return await _stop(supervisor, run, by)
         case Cancel():
-            heard = await threads.cancel(house, _thread(run))
+            heard = await threads.cancel(project, _thread(run))
             return Done(run=run, note=heard.note)
         case Comment():
-            return await _comment(station, run, deed, by)
+            return await _comment(supervisor, run, action, by)
         case Say() | Answer() | Allow() | Deny():
-            return await _speak(station, run, deed, by)
+            return await _speak(supervisor, run, action, by)
         case AddTask():
-            return await _add(station, deed)
+            return await _add(supervisor, action)
         case SetMode(mode=mode):
-            await boards.tell(house, lambda state: [commands.SetMode(mode=Mode(mode))])
-            return Done(run=BOARD, driven=station.drives(BOARD))
+            await boards.tell(project, lambda state: [commands.SetMode(mode=Mode(mode))])
+            return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Order(tasks=tasks):
-            await boards.tell(house, lambda state: [commands.Order(tasks=tasks)])
-            return Done(run=BOARD, driven=station.drives(BOARD))
+            await boards.tell(project, lambda state: [commands.Order(tasks=tasks)])
+            return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Split(titles=titles):
-            made = await boards.split(house, run, titles)
-            return Done(run=run, tasks=tuple(made), driven=station.drives(BOARD))
+            made = await boards.split(project, run, titles)
+            return Done(run=run, tasks=tuple(made), driven=supervisor.drives(BOARD))
         case RollBack():
-            return await _roll_back(station, run)
+            return await _roll_back(supervisor, run)
         case Clean():
-            return Done(run=run, note=_kept_as(await clean(house, run)))
-        case Limit(iterations=UnsetType()) if await is_run(house, run):
-            return await _raise(station, run, deed, by)
+            return Done(run=run, note=_kept_as(await clean(project, run)))
+        case Limit(iterations=UnsetType()) if await is_run(project, run):
+            return await _raise(supervisor, run, action, by)
         case Limit(times=float(times)):
-            note = await raise_limits(house, run, times)
-            return Done(run=run, driven=station.drives(BOARD), note=note)
+            note = await raise_limits(project, run, times)
+            return Done(run=run, driven=supervisor.drives(BOARD), note=note)
         case task_deed:
-            _check_agent(station, task_deed)
-            return Done(run=run, note=await _tell_board(station, [_order(run, task_deed)]))
+            _check_agent(supervisor, task_deed)
+            return Done(run=run, note=await _tell_board(supervisor, [_order(run, task_deed)]))
 
 
-async def _everything(station: Station, deed: Stop | Resume, by: str) -> Done:
-    if isinstance(deed, Resume):
-        lifted = await lift(station.house, by)
+async def _everything(supervisor: Supervisor, action: Stop | Resume, by: str) -> Done:
+    if isinstance(action, Resume):
+        lifted = await lift(supervisor.project, by)
         return Done(run=ALL, note="nothing was held" if lifted is Hold.NONE else "")
-    stopped = await station.allstop(by)
+    stopped = await supervisor.allstop(by)
     return Done(run=ALL, note=f"done after {stopped.receipt.took_ms:.0f} ms")
 
 
-async def _stop(station: Station, run: str, by: str) -> Done:
-    stopped = await stop_run(station.house, run, by)
+async def _stop(supervisor: Supervisor, run: str, by: str) -> Done:
+    stopped = await stop_run(supervisor.project, run, by)
     return Done(run=run, driven=stopped.driven, note=stopped.note)
 
 
-async def _brake(station: Station, run: str, deed: Brake, by: str) -> Done:
-    if isinstance(deed, Abort) and run == ALL:
+async def _brake(supervisor: Supervisor, run: str, action: Brake, by: str) -> Done:
+    if isinstance(action, Abort) and run == ALL:
         raise AllstopError("everything can't be ended for good", "stop it, or abort runs by name")
-    if isinstance(deed, Abort):
-        aborted = await abort(station.house, run, by, engine=station.engine)
+    if isinstance(action, Abort):
+        aborted = await abort(supervisor.project, run, by, engine=supervisor.engine)
         return Done(run=run, driven=aborted.driven)
     words: dict[type, commands.Command] = {
         Pause: commands.Pause(),
         Freeze: commands.Freeze(),
         Thaw: commands.Thaw(),
     }
-    spoken = await speak(station.house, None if run == ALL else run, words[type(deed)], by)
+    spoken = await speak(supervisor.project, None if run == ALL else run, words[type(action)], by)
     return Done(run=run, driven=spoken.driven)
 
 
-async def _speak(station: Station, run: str, deed: Say | Answer | Allow | Deny, by: str) -> Done:
-    house = station.house
+async def _speak(
+    supervisor: Supervisor, run: str, action: Say | Answer | Allow | Deny, by: str
+) -> Done:
+    project = supervisor.project
     command: commands.Command
-    match deed:
+    match action:
         case Say(text=text):
             command = commands.Say(text=text)
         case Answer(texts=texts):
-            command = await reply_to(house, run, texts)
+            command = await reply_to(project, run, texts)
         case Allow(ask=ask, session=session):
-            command = leave_for(await asked_of(house, run, ask), session=session)
+            command = leave_for(await asked_of(project, run, ask), session=session)
         case Deny(ask=ask, message=message):
-            asked = await asked_of(house, run, ask)
+            asked = await asked_of(project, run, ask)
             command = commands.Permit(ask=asked.id, allow=False, message=message)
-    name, _ = await named_in(house, run)
-    spoken = await speak(house, name, command, by)
+    name, _ = await named_in(project, run)
+    spoken = await speak(project, name, command, by)
     return Done(run=name, driven=spoken.driven)
 
 
-async def _raise(station: Station, run: str, deed: Limit, by: str) -> Done:
+async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Done:
     """More budget is meant to be used: it goes on, unless a person holds it."""
-    done = await raise_run(station.house, run, deed.allowance, by)
+    done = await raise_run(supervisor.project, run, action.allowance, by)
     if not done.driven and not done.held:
-        await station.go_on(run, by)
+        await supervisor.go_on(run, by)
     return Done(run=run, driven=done.driven or not done.held, note=done.note)
 
 
-async def _comment(station: Station, run: str, deed: Comment, by: str) -> Done:
-    sent = await comment(station.house, run, deed, by)
+async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -> Done:
+    sent = await comment(supervisor.project, run, action, by)
     if sent.of_board:
-        await station.board_at_hand()
+        await supervisor.board_at_hand()
     return Done(run=run, driven=sent.driven, note=sent.note)
 
 
 # --- the board's ---
 
 
-async def _tell_board(station: Station, orders: Sequence[commands.Command]) -> str:
+async def _tell_board(supervisor: Supervisor, orders: Sequence[commands.Command]) -> str:
     """Why nothing starts all the same; "" where it does."""
-    told = await boards.tell(station.house, lambda state: orders)
-    await station.board_at_hand()  # which lifts the brake of one that nobody drove
-    brake = (await boards.read(station.house)).state.brake if told.state.is_braked else ""
+    told = await boards.tell(supervisor.project, lambda state: orders)
+    await supervisor.board_at_hand()  # which lifts the brake of one that nobody drove
+    brake = (await boards.read(supervisor.project)).state.brake if told.state.is_braked else ""
     return f"{brake}: the loop waits until you resume the board" if brake else ""
 
 
-def _order(task: str, deed: OfTask) -> commands.TaskCommand:
-    match deed:
+def _order(task: str, action: OfTask) -> commands.TaskCommand:
+    match action:
         case Retry(text=text):
             return commands.Retry(task=task, text=f"A person says: {text}" if text else "")
         case Redo(text=text):
@@ -352,7 +354,7 @@ def _order(task: str, deed: OfTask) -> commands.TaskCommand:
             changes = Changes(iterations=iterations, minutes=minutes)
             return commands.EditTask(task=task, changes=changes)
         case Skip() | Approve() | Reject() | RemoveTask():
-            return _PLAIN[type(deed)](task=task)
+            return _PLAIN[type(action)](task=task)
 
 
 _PLAIN: dict[
@@ -365,30 +367,30 @@ _PLAIN: dict[
 }
 
 
-def _check_agent(station: Station, deed: OfTask) -> None:
-    match deed:
+def _check_agent(supervisor: Supervisor, action: OfTask) -> None:
+    match action:
         case Assign(agent=str(agent)) | EditTask(changes=Changes(agent=str(agent))):
-            chosen(station.house, agent)
+            chosen(supervisor.project, agent)
         case _:
             pass
 
 
-async def _add(station: Station, deed: AddTask) -> Done:
-    agent = chosen(station.house, deed.agent)[0] if deed.agent else None
-    new = NewTask(**{**asdict(deed), "agent": agent})
-    task = await boards.add(station.house, new, lambda task: ())
-    return Done(run=BOARD, tasks=(task.id,), driven=station.drives(BOARD))
+async def _add(supervisor: Supervisor, action: AddTask) -> Done:
+    agent = chosen(supervisor.project, action.agent)[0] if action.agent else None
+    new = NewTask(**{**asdict(action), "agent": agent})
+    task = await boards.add(supervisor.project, new, lambda task: ())
+    return Done(run=BOARD, tasks=(task.id,), driven=supervisor.drives(BOARD))
 
 
-async def _roll_back(station: Station, task_id: str) -> Done:
+async def _roll_back(supervisor: Supervisor, task_id: str) -> Done:
     """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
-    task = await to_roll_back(station.house, task_id)
-    await boards.tell(station.house, lambda state: [commands.RollBack(task=task_id)])
+    task = await to_roll_back(supervisor.project, task_id)
+    await boards.tell(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
     if is_merged(task):
-        await station.board_at_hand()
+        await supervisor.board_at_hand()
         return Done(run=task_id, note="it is being reverted")
-    note = _kept_as(await take_back(station.house, task_id))
-    return Done(run=task_id, driven=station.drives(BOARD), note=note)
+    note = _kept_as(await take_back(supervisor.project, task_id))
+    return Done(run=task_id, driven=supervisor.drives(BOARD), note=note)
 
 
 def _kept_as(ref: str) -> str:

@@ -25,7 +25,7 @@ from allstop.views.live_state import Followed, FollowedRoom
 from allstop.views.runs import RunView, view, warning_of
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.board.board_pilot import BoardState
 
 PAGE = 200
@@ -40,12 +40,12 @@ HOLDERS_S = 0.25
 Reader = Callable[[Sequence[Placed]], None]
 
 
-class Watcher:
+class LiveRuns:
     """Follows the journal from now on; what was before is read when it is asked for."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._journal = house.journal
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._journal = project.journal
         self._followed: dict[RunId, Followed] = {}
         self._heads: dict[RunId, Head] = {}
         self._readers: list[Reader] = []
@@ -183,7 +183,7 @@ class Watcher:
 
     @property
     def now(self) -> datetime:
-        return self._house.clock.now()
+        return self._project.clock.now()
 
     async def view(self, run: RunId) -> RunView:
         followed = await self.run(run)

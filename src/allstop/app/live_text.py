@@ -15,7 +15,7 @@ from allstop.rooms.session import RoomState
 from allstop.views.rooms import call_id
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 EARS = "ears"
 """The folder in which the control room of a store listens."""
@@ -23,7 +23,7 @@ EARS = "ears"
 Utter: TypeAlias = Callable[[RunId, Live, str], None]
 
 
-class Speech:
+class LiveText:
     """Stands between the engine, which knows what is under way, and all who listen."""
 
     def __init__(self, engine: LocalEngine, utter: Utter) -> None:
@@ -49,10 +49,10 @@ class Speech:
 
 
 @asynccontextmanager
-async def overheard(house: House, engine: LocalEngine) -> AsyncIterator[None]:
+async def overheard(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
     """If another process has the control room of this store, it shows words as they are said."""
-    mouth = Mouth(house.folder / EARS)
-    speech = Speech(engine, mouth.say)
+    mouth = Mouth(project.folder / EARS)
+    speech = LiveText(engine, mouth.say)
     engine.view(lambda run, live: speech.show(run, live) if mouth.is_heard else None)
     try:
         yield

@@ -25,7 +25,7 @@ class NoRepositoryError(AllstopError):
     """There is no git repository here."""
 
 
-class House:
+class Project:
     """Everything is made when it is first asked for: looking at the status needs little."""
 
     def __init__(

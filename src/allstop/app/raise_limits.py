@@ -24,7 +24,7 @@ from allstop.core.text import counted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.run import RunState
 
 
@@ -64,24 +64,24 @@ class Raised(Struct, frozen=True, kw_only=True):
     held: bool  # a person paused or stopped it: more budget does not lift that
 
 
-async def is_run(house: House, name: str) -> bool:
+async def is_run(project: Project, name: str) -> bool:
     """Whether a run has that very name; a task has another than its attempts."""
-    return house.has_store and bool(await house.records.read(RunId(name)))
+    return project.has_store and bool(await project.records.read(RunId(name)))
 
 
-async def raise_run(house: House, name: str, more: Allowance, by: str) -> Raised:
+async def raise_run(project: Project, name: str, more: Allowance, by: str) -> Raised:
     """Give a run other limits; whoever drives it goes on at once.
 
     Raises:
         AllstopError: it is over, that is not enough, or it would be forgotten.
     """
-    recorded = await record_of(house, name)
+    recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)
-    if root_of(recorded.run) == BOARD and BOARD not in house.journal.holders():
+    if root_of(recorded.run) == BOARD and BOARD not in project.journal.holders():
         hint = "`allstop run` goes on by [budget], `allstop run --budget USD` with so much more"
         raise AllstopError("nobody drives the board", hint)
-    limits = raised(state, more, house.clock.now())
-    spoken = await speak(house, recorded.run, Raise(limits=limits), by)
+    limits = raised(state, more, project.clock.now())
+    spoken = await speak(project, recorded.run, Raise(limits=limits), by)
     held = state.hold is not Hold.NONE
     return Raised(run=recorded.run, note=_words(limits), driven=spoken.driven, held=held)
 
@@ -126,17 +126,17 @@ def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
     )
 
 
-async def hold_to_settings(house: House, name: str, by: str) -> None:
+async def hold_to_settings(project: Project, name: str, by: str) -> None:
     """A thread that waits at its limit goes on under those of now, where they allow more."""
-    recorded = await record_of(house, name)
+    recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if recorded.opened.kind != "auto" or state.closed is not None:
         return
-    limits, now = board_spec.thread_limits(house), house.clock.now()
+    limits, now = board_spec.thread_limits(project), project.clock.now()
     is_at_limit = brakes.check(state.limits, state.tally, state.opened.at, now).grip is Grip.HARD
     may = brakes.check(limits, state.tally, state.opened.at, now).grip is not Grip.HARD
     if may and limits != state.limits and (is_at_limit or state.broke):
-        await speak(house, name, Raise(limits=limits), by)
+        await speak(project, name, Raise(limits=limits), by)
 
 
 def _words(limits: Limits) -> str:

@@ -24,11 +24,11 @@ from allstop.adapters.git.workspace.stale_refs import disown, left_behind
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
-from allstop.app.agents.registry import Crew
+from allstop.app.agents.registry import Agents
 from allstop.app.live_text import overheard
 from allstop.app.notify.alerts import telling
 from allstop.app.runs import budget_limits
-from allstop.app.secrets import DiscreetWords, Discretion
+from allstop.app.secrets import DiscreetWords, SecretFilter
 from allstop.app.target_gate import TargetFile, fittings
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
@@ -43,96 +43,96 @@ from allstop.kinds import PILOTS
 from allstop.ports import Launcher
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.tasks import Task
 
 WITH_WORKSPACES = frozenset({"task", "auto"})
 """The kinds of runs that work in one."""
 
 
-class Workshop:
+class Runtime:
     """An engine at work in this process, and the agents that were called to it."""
 
     def __init__(
         self,
-        house: House,
+        project: Project,
         engine: LocalEngine,
         launcher: Launcher,
-        crew: Crew,
+        registry: Agents,
         trees: GitWorkspaces | None,
     ) -> None:
         """Without a repository there are no `trees`."""
-        self.house = house
+        self.project = project
         self.engine = engine
         self.launcher = launcher
         self.trees = trees
-        self.hire = crew.hire
+        self.hire = registry.hire
 
 
 @asynccontextmanager
-async def workshop(
-    house: House,
+async def runtime(
+    project: Project,
     agents: Iterable[AgentName] = (),
     *,
     slots: int | None = None,
     note: Callable[[str], None] = lambda line: None,
-) -> AsyncIterator[Workshop]:
+) -> AsyncIterator[Runtime]:
     """An engine at work, for as long as the block lasts; without a repository, for talk only."""
-    settings = house.settings
-    house.make_folder()
-    launcher = await make_launcher(settings.sandbox.mode.value, house.live)
-    crew = Crew(house, launcher)
-    repository = Repository(house.root) if house.root is not None else None
-    file = TargetFile(house, repository, note) if repository else None
-    trees = await workspaces(house, launcher, repository, file, note) if repository else None
+    settings = project.settings
+    project.make_folder()
+    launcher = await make_launcher(settings.sandbox.mode.value, project.live)
+    registry = Agents(project, launcher)
+    repository = Repository(project.root) if project.root is not None else None
+    file = TargetFile(project, repository, note) if repository else None
+    trees = await workspaces(project, launcher, repository, file, note) if repository else None
     hands = Hands(
-        crew,
-        checks=BoxedChecks(launcher, trusted=house.is_trusted),
+        registry,
+        checks=BoxedChecks(launcher, trusted=project.is_trusted),
         workspaces=trees,
         launcher=launcher,
         gates=file.gate if file else None,
-        clean=Discretion(lambda: house.secrets),
-        unverified=lambda: unverified(house),
-        words=lambda: DiscreetWords(lambda: house.secrets),
+        clean=SecretFilter(lambda: project.secrets),
+        unverified=lambda: unverified(project),
+        words=lambda: DiscreetWords(lambda: project.secrets),
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(
-        journal=house.journal,
+        journal=project.journal,
         hands=hands,
-        clock=house.clock,
+        clock=project.clock,
         pilots=PILOTS,
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
-        appraise=appraiser(house, launcher, trees),
-        most_microusd=most_microusd(house),
-        days=Days(house.journal, budget_limits.of_day(house)),
+        appraise=appraiser(project, launcher, trees),
+        most_microusd=most_microusd(project),
+        days=Days(project.journal, budget_limits.of_day(project)),
     )
     try:
-        crew.hire(agents)
+        registry.hire(agents)
         async with (
-            tracing(house, engine, note),
-            telling(house, engine, name, note),
-            overheard(house, engine),
+            tracing(project, engine, note),
+            telling(project, engine, name, note),
+            overheard(project, engine),
             engine.serving(),
         ):
-            yield Workshop(house, engine, launcher, crew, trees)
+            yield Runtime(project, engine, launcher, registry, trees)
     finally:
         if trees is not None:
             trees.close()
-        await crew.close()
+        await registry.close()
 
 
-def unverified(house: House) -> str:
+def unverified(project: Project) -> str:
     """B15: what the log says of work that passes because there is nothing to check it by."""
     from allstop.settings.detection.detect import detect
     from allstop.settings.detection.missing_checks import in_log
 
-    return in_log(detect(house.repository, house.environment).checks)
+    return in_log(detect(project.repository, project.environment).checks)
 
 
 def appraiser(
-    house: House, launcher: Launcher, trees: GitWorkspaces | None
+    project: Project, launcher: Launcher, trees: GitWorkspaces | None
 ) -> Callable[[Ask, OpenMove | None], Ask]:
     """What the policy says of what an agent asks, by the paths that the agent itself sees."""
 
@@ -143,7 +143,7 @@ def appraiser(
                 place = trees.place(name)
                 return place.at if launcher.isolation.boxed else str(place.workspace)
             case _:
-                return str(house.repository)
+                return str(project.repository)
 
     def appraised(ask: Ask, asking: OpenMove | None) -> Ask:
         from allstop.adapters.shell import appraise
@@ -151,7 +151,7 @@ def appraiser(
         from allstop.policy.policy import Policy
         from allstop.settings.approval_rules import rules_of
 
-        root, rules = home(asking), rules_of(house.settings.approvals.rules)
+        root, rules = home(asking), rules_of(project.settings.approvals.rules)
         policy = Policy(workspace=root, rules=rules)
         if not launcher.isolation.boxed:
             policy = replace(policy, leads_out=links_out(root))
@@ -165,24 +165,24 @@ def engine_name(pid: int) -> str:
 
 
 async def workspaces(
-    house: House,
+    project: Project,
     launcher: Launcher,
     repository: Repository | None = None,
     file: TargetFile | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> GitWorkspaces:
     """With a file of the target branch, as that says when each is made."""
-    settings = house.settings
-    repository = repository or Repository(house.repository)
-    folder = house.folder / "workspaces"
+    settings = project.settings
+    repository = repository or Repository(project.repository)
+    folder = project.folder / "workspaces"
     if not folder.is_dir():
-        await _begin_anew(house, repository, note)
+        await _begin_anew(project, repository, note)
     make_ground(folder)
     return GitWorkspaces(
         repository,
         folder,
         launcher=launcher,
-        box=box(house),
+        box=box(project),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
         fittings=fittings(settings),
@@ -191,36 +191,38 @@ async def workspaces(
     )
 
 
-async def _begin_anew(house: House, repository: Repository, note: Callable[[str], None]) -> None:
+async def _begin_anew(
+    project: Project, repository: Repository, note: Callable[[str], None]
+) -> None:
     """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
     the record is, in which another process may just be writing the first of its own.
     """
     refs = await left_behind(repository)
-    if not refs or any(head.kind in WITH_WORKSPACES for head in await house.records.heads()):
+    if not refs or any(head.kind in WITH_WORKSPACES for head in await project.records.heads()):
         return
     if backups := await disown(repository, refs):
         note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
 
 
-def commits_behind(house: House, task: Task) -> int:
+def commits_behind(project: Project, task: Task) -> int:
     """How far the branch has moved that a task began from since its workspace was made."""
-    if not (house.folder / "workspaces" / folder_name(task.id)).is_dir():
+    if not (project.folder / "workspaces" / folder_name(task.id)).is_dir():
         return 0
     try:
-        branch = task.target or target(house)
-        return commits_since(house.repository, own_refs(house.repository).base(task.id), branch)
+        branch = task.target or target(project)
+        return commits_since(project.repository, own_refs(project.repository).base(task.id), branch)
     except AllstopError:  # there is no such branch now
         return 0
 
 
-def target(house: House) -> str:
+def target(project: Project) -> str:
     """The branch that work starts from."""
-    branch = house.settings.project.target or checked_out_branch(house.repository)
+    branch = project.settings.project.target or checked_out_branch(project.repository)
     if branch is None:
         raise AllstopError(
             "HEAD is on no branch", "check one out, or set [project] target in allstop.toml"
         )
-    if not has_commit(house.repository, branch):
+    if not has_commit(project.repository, branch):
         raise AllstopError(
             f"there is no branch {branch!r} with a commit to start from",
             "commit something to it first, or set [project] target in allstop.toml",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Discretion:
+class SecretFilter:
     """Agents and checks may say what they were not to know: keys of this machine."""
 
     def __init__(self, secrets: Callable[[], Secrets]) -> None:

@@ -17,12 +17,12 @@ from allstop.app.board import board_spec, cleanup, commands, driver
 from allstop.app.board.hooks import hooks_at_hand
 from allstop.app.raise_limits import hold_to_settings
 from allstop.app.rooms import threads
-from allstop.app.rooms.driver import Parlour
+from allstop.app.rooms.driver import RoomDriver
 from allstop.app.rooms.session_spec import Wish, session_spec
 from allstop.app.runs.budget_limits import of_day
 from allstop.app.runs.commands import refuse_if_stopped, speak
 from allstop.app.runs.status import helm_of, others_at_work, record_of
-from allstop.app.runtime import Workshop, workshop
+from allstop.app.runtime import Runtime, runtime
 from allstop.app.start_requests import Order, StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.stop.allstop import Stopped, raise_stop_file
 from allstop.app.stop.allstop import stop as stop_all
@@ -40,7 +40,7 @@ from allstop.ports import HeldError
 
 if TYPE_CHECKING:
     from allstop.adapters.git import GitWorkspaces
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 SWEEP_S = 3600.0
 """So often it is looked for workspaces that are kept no longer."""
@@ -48,11 +48,11 @@ SWEEP_S = 3600.0
 Note = Callable[[str], None]
 
 
-class Station:
+class Supervisor:
     """Opens runs here, and goes on with those that nobody drives."""
 
-    def __init__(self, shop: Workshop, group: TaskGroup, note: Note) -> None:
-        self.house = shop.house
+    def __init__(self, shop: Runtime, group: TaskGroup, note: Note) -> None:
+        self.project = shop.project
         self.engine = shop.engine
         self.isolation = shop.launcher.isolation
         self._shop = shop
@@ -74,7 +74,7 @@ class Station:
         Raises:
             AllstopError: it can't be had, or everything is stopped.
         """
-        await refuse_if_stopped(self.house)
+        await refuse_if_stopped(self.project)
         async with self._opening:
             match order:
                 case StartBoard():
@@ -92,25 +92,25 @@ class Station:
         Raises:
             AllstopError: it is over, or everything is stopped.
         """
-        await refuse_if_stopped(self.house)
-        recorded = await record_of(self.house, run)
+        await refuse_if_stopped(self.project)
+        recorded = await record_of(self.project, run)
         root = root_of(recorded.run)
         async with self._opening:
             thread = threads.thread_of(root)
             if thread is not None and not self._is_driven(root):
-                found = await threads.read(self.house, thread)
+                found = await threads.read(self.project, thread)
                 if found.room.session is not None:
                     await self._load(found.room.session.spec)
-                await Parlour(self._shop, thread).go_on()
+                await RoomDriver(self._shop, thread).go_on()
                 return recorded.run
-            await speak(self.house, run, Resume(), by)
-            await hold_to_settings(self.house, run, by)
+            await speak(self.project, run, Resume(), by)
+            await hold_to_settings(self.project, run, by)
             if self._is_driven(root):
                 return recorded.run
             if root == BOARD:
-                said = (await commands.read(self.house)).state.chosen
+                said = (await commands.read(self.project)).state.chosen
                 mode = said if recorded.run == BOARD else Mode.SEMI  # of one task: the others stay
-                await self._drive_board(board_spec.board_spec(self.house, mode=mode))
+                await self._drive_board(board_spec.board_spec(self.project, mode=mode))
             else:
                 spec = msgspec.convert(recorded.opened.spec, AutoSpec)
                 self._shop.hire(autos.agents_of(spec))
@@ -124,18 +124,18 @@ class Station:
             AllstopError: an agent of it can't be had.
         """
         async with self._opening:
-            if not self.house.has_store or self._is_driven(BOARD):
+            if not self.project.has_store or self._is_driven(BOARD):
                 return False
-            known, helm = await commands.read(self.house), await helm_of(self.house)
+            known, helm = await commands.read(self.project), await helm_of(self.project)
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
-            if is_held or not await driver.was_cut_off(self.house, known.state):
+            if is_held or not await driver.was_cut_off(self.project, known.state):
                 return False
-            await self._take_board(await driver.renew(self.house, known))
+            await self._take_board(await driver.renew(self.project, known))
             return True
 
     def settings_changed(self) -> None:
         """Others are in force: what is driven here goes on by them."""
-        self.engine.limit_day(of_day(self.house))
+        self.engine.limit_day(of_day(self.project))
         self._group.start_soon(self._renew)
 
     async def _renew(self) -> None:
@@ -149,15 +149,15 @@ class Station:
                 self._note(f"The board goes on by the settings of before: {error.message}")
 
     async def _renew_board(self) -> None:
-        read = await commands.read(self.house)
-        spec = board_spec.renewed(self.house, read.state.spec)
+        read = await commands.read(self.project)
+        spec = board_spec.renewed(self.project, read.state.spec)
         self._shop.hire(driver.needed(spec, read.state))
-        await driver.renew(self.house, read)
+        await driver.renew(self.project, read)
         self._make_room(spec.slots)
 
     def _make_room(self, slots: int) -> None:
         """For a board with so many, which may have been chosen to be more than the settings say."""
-        self.engine.capacity.resize(max(slots, self.house.settings.loop.max_parallel))
+        self.engine.turn_slots.resize(max(slots, self.project.settings.loop.max_parallel))
 
     async def keep_clean(self) -> None:
         """Runs until cancelled."""
@@ -167,14 +167,14 @@ class Station:
 
     async def sweep(self) -> None:
         """Remove the workspaces of what was over long enough ago, where nothing is lost with them."""
-        if not self.house.has_store or self._shop.trees is None:
+        if not self.project.has_store or self._shop.trees is None:
             return
         try:
-            board = (await commands.read(self.house)).state.board
+            board = (await commands.read(self.project)).state.board
         except AllstopError as error:  # whoever works is told of it, too
             self._note(f"Old workspaces stay: {error.message}")
             return
-        for name in cleanup.due(self.house, board):
+        for name in cleanup.due(self.project, board):
             try:
                 await self._sweep_away(name, self._shop.trees)
             except (AllstopError, OSError) as error:
@@ -186,21 +186,21 @@ class Station:
             with ExitStack() as claim:
                 if not self.drives(BOARD):
                     try:
-                        claim.enter_context(self.house.journal.claim(BOARD))
+                        claim.enter_context(self.project.journal.claim(BOARD))
                     except HeldError:
                         return  # another process drives it
                 state = self.engine.state(BOARD)
                 board = (
-                    state.pilot.board if state else (await commands.read(self.house)).state.board
+                    state.pilot.board if state else (await commands.read(self.project)).state.board
                 )
-                if cleanup.is_due(self.house, board[name]):
-                    await cleanup.sweep_away(self.house, trees, self._shop.launcher, name)
+                if cleanup.is_due(self.project, board[name]):
+                    await cleanup.sweep_away(self.project, trees, self._shop.launcher, name)
 
     async def board_at_hand(self) -> None:
         """What people say of tasks is carried out from now on; no task is picked because of it."""
         async with self._opening:
             if not self._is_driven(BOARD):
-                await self._drive_board(board_spec.board_spec(self.house, mode=Mode.SEMI))
+                await self._drive_board(board_spec.board_spec(self.project, mode=Mode.SEMI))
 
     async def typed(self, thread: str, text: str) -> threads.Heard:
         """What a person types in a room.
@@ -208,29 +208,29 @@ class Station:
         Raises:
             AllstopError: it can't be done.
         """
-        heard = await threads.typed(self.house, thread, text)
+        heard = await threads.typed(self.project, thread, text)
         if heard.began is not None:
-            await refuse_if_stopped(self.house)
+            await refuse_if_stopped(self.project)
             async with self._opening:
                 await self._talk(thread, heard.began, instead=False)
         return heard
 
     async def allstop(self, by: str) -> Stopped:
         """Stop everything, here and wherever else runs of this store are driven."""
-        raise_stop_file(self.house, by)
+        raise_stop_file(self.project, by)
         strike_if_raised(self._shop)
         receipt = await self.engine.allstop(by)
-        if others_at_work(self.house):
-            return await stop_all(self.house, by)
+        if others_at_work(self.project):
+            return await stop_all(self.project, by)
         return Stopped(receipt=receipt)
 
     # --- each kind ---
 
     async def _open_board(self, order: StartBoard) -> RunId:
-        said = (await commands.read(self.house)).state.chosen
+        said = (await commands.read(self.project)).state.chosen
         mode = Mode(order.mode) if order.mode else said
         spec = board_spec.board_spec(
-            self.house, mode=mode, slots=order.parallel, count=order.count, until=order.until
+            self.project, mode=mode, slots=order.parallel, count=order.count, until=order.until
         )
         if self.drives(BOARD):
             await self._equip(spec, order.budget_usd)
@@ -239,7 +239,7 @@ class Station:
         return BOARD
 
     async def _open_task(self, order: StartTask) -> RunId:
-        agent = chosen(self.house, order.agent)[0] if order.agent else None
+        agent = chosen(self.project, order.agent)[0] if order.agent else None
         made: list[str] = []
 
         def decide(state: BoardState) -> list[Command]:
@@ -248,8 +248,8 @@ class Station:
             return [AddTasks(tasks=(new,)), Assign(task=new.id)]
 
         if not self._is_driven(BOARD):
-            await self._drive_board(board_spec.board_spec(self.house, mode=Mode.SEMI))
-        await commands.tell(self.house, decide)
+            await self._drive_board(board_spec.board_spec(self.project, mode=Mode.SEMI))
+        await commands.tell(self.project, decide)
         return RunId(made[0])
 
     async def _open_room(self, order: StartRoom) -> RunId:
@@ -261,24 +261,24 @@ class Station:
             max_rounds=order.max_rounds,
             respect_final=order.respect_final,
         )
-        spec = session_spec(self.house, wish)
+        spec = session_spec(self.project, wish)
         await self._talk(order.thread, spec, instead=order.instead)
         return threads.run_of(order.thread)
 
     async def _talk(self, thread: str, spec: SessionSpec, *, instead: bool) -> None:
         run = threads.run_of(thread)
         if not self.drives(run) and self._is_driven(run):
-            raise HeldError(run, self.house.journal.holders()[run])
+            raise HeldError(run, self.project.journal.holders()[run])
         await self._load(spec)
-        await Parlour(self._shop, thread).begin(spec, instead=instead)
+        await RoomDriver(self._shop, thread).begin(spec, instead=instead)
 
     async def _load(self, spec: SessionSpec) -> None:
-        agents = self.house.settings.agents
+        agents = self.project.settings.agents
         await load_sdks(agents[name].driver for name in spec.agents if name in agents)
 
     async def _open_auto(self, order: StartAuto) -> RunId:
         begun = await autos.beginning(
-            self.house,
+            self.project,
             order.goal,
             agent=order.agent,
             policy=order.policy,
@@ -292,7 +292,7 @@ class Station:
 
     async def _drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
         await self._take_board(
-            await driver.prepare(self.house, spec, lambda state: [], budget_usd=budget_usd)
+            await driver.prepare(self.project, spec, lambda state: [], budget_usd=budget_usd)
         )
 
     async def _take_board(self, known: commands.Read) -> None:
@@ -304,25 +304,27 @@ class Station:
         await self.engine.take(BOARD, known.folded)
 
     async def _keep_hooks(self, known: commands.Read) -> None:
-        async with hooks_at_hand(self.house, known, self._note):
+        async with hooks_at_hand(self.project, known, self._note):
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
         """A board that is at work goes on in another way, within its limits if no budget is named."""
-        read = await commands.read(self.house)
+        read = await commands.read(self.project)
         self._shop.hire(driver.needed(spec, read.state))
         self._make_room(spec.slots)
         limits = read.run.limits
-        await driver.equip(self.house, spec, lambda state: [], read, limits, budget_usd=budget_usd)
+        await driver.equip(
+            self.project, spec, lambda state: [], read, limits, budget_usd=budget_usd
+        )
 
     def _is_driven(self, run: RunId) -> bool:
         """By this process or another."""
-        return run in self.house.journal.holders()
+        return run in self.project.journal.holders()
 
 
 @asynccontextmanager
-async def station(house: House, note: Note = lambda line: None) -> AsyncIterator[Station]:
+async def supervisor(project: Project, note: Note = lambda line: None) -> AsyncIterator[Supervisor]:
     """Everything this process drives ends with the block; what is recorded can go on later."""
-    async with workshop(house, note=note) as shop, anyio.create_task_group() as group:
-        yield Station(shop, group, note)
+    async with runtime(project, note=note) as shop, anyio.create_task_group() as group:
+        yield Supervisor(shop, group, note)
         group.cancel_scope.cancel()

@@ -16,7 +16,7 @@ from allstop.settings import FILE_NAME, SettingsError
 
 if TYPE_CHECKING:
     from allstop.adapters.git.repository.repository import Repository
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings import Loaded, Settings
 
 
@@ -75,11 +75,13 @@ class _Read(NamedTuple):
 class TargetFile:
     """Where a branch's file can't be used, the last of it that could be read counts, and it is said."""
 
-    def __init__(self, house: House, repository: Repository, note: Callable[[str], None]) -> None:
-        self._house = house
+    def __init__(
+        self, project: Project, repository: Repository, note: Callable[[str], None]
+    ) -> None:
+        self._project = project
         self._repository = repository
         self._note = note
-        self._branches = Branches(house.repository, house.environment.variables)
+        self._branches = Branches(project.repository, project.environment.variables)
         self._read: dict[str, _Read] = {}  # by the branch
 
     async def gate(self, target: str) -> Gate | None:
@@ -100,17 +102,17 @@ class TargetFile:
         ref = branch_ref(target)
         (found,) = await self._repository.looked_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
-        seen = _Seen(blob, self._checkout() if blob is None else None, self._house.loaded)
+        seen = _Seen(blob, self._checkout() if blob is None else None, self._project.loaded)
         before = self._read.get(target, _Read())
         if seen == before.seen:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
         self._read[target] = before._replace(seen=seen)
-        settings = self._house.with_file(committed).settings
+        settings = self._project.with_file(committed).settings
         self._read[target] = _Read(seen, gate(settings), fittings(settings))
 
     def _checkout(self) -> bytes | None:
         try:
-            return (self._house.repository / FILE_NAME).read_bytes()
+            return (self._project.repository / FILE_NAME).read_bytes()
         except OSError:
             return None

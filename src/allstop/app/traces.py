@@ -17,15 +17,15 @@ from allstop.views import trace_spans
 from allstop.views.trace_spans import Span, Telling, Traced, Who
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 @asynccontextmanager
 async def tracing(
-    house: House, engine: LocalEngine, note: Callable[[str], None]
+    project: Project, engine: LocalEngine, note: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """From now on, until the block is left; nothing is loaded where nobody wants it."""
-    wishes = house.settings.traces
+    wishes = project.settings.traces
     if not wishes.on:
         yield
         return
@@ -35,8 +35,8 @@ async def tracing(
         return
     from allstop.adapters.tracing.otlp import sending
 
-    with sending(wishes.endpoint, house.folder / "logs" / "traces.log") as send:
-        watch = _Watch(house, engine, send, note)
+    with sending(wishes.endpoint, project.folder / "logs" / "traces.log") as send:
+        watch = _Watch(project, engine, send, note)
         await watch.begin()
         async with watch.reader.listening(watch.ear):
             yield
@@ -50,13 +50,13 @@ class _Watch:
 
     def __init__(
         self,
-        house: House,
+        project: Project,
         engine: LocalEngine,
         send: Callable[[Span], None],
         note: Callable[[str], None],
     ) -> None:
-        self.reader = Reader(house.journal, self._look, lambda why: note(f"traces: {why}"))
-        self._house = house
+        self.reader = Reader(project.journal, self._look, lambda why: note(f"traces: {why}"))
+        self._project = project
         self._engine = engine
         self._send = send
         self._before: dict[RunId, int] = {}  # what was there already has been sent by others
@@ -64,7 +64,7 @@ class _Watch:
         self._roots: set[RunId] = set()
 
     async def begin(self) -> None:
-        self._before = {head.run: head.seq for head in await self._house.journal.heads()}
+        self._before = {head.run: head.seq for head in await self._project.journal.heads()}
 
     def ear(self, run: RunId, seq: int) -> None:
         if self._engine.state(run) is not None:
@@ -85,14 +85,14 @@ class _Watch:
         self._known[run], found = trace_spans.follow(run, pilot, known, event, self._telling)
         if seq > self._before.get(run, 0):
             for span in found:
-                self._send(self._house.secrets.scrubbed_in(span))
+                self._send(self._project.secrets.scrubbed_in(span))
         if isinstance(event, Closed):
             del self._known[run]
 
     @property
     def _telling(self) -> Telling:
-        return Telling(self._who, self._house.settings.traces.content)
+        return Telling(self._who, self._project.settings.traces.content)
 
     def _who(self, name: AgentName) -> Who:
-        agent = self._house.settings.agents.get(name)
+        agent = self._project.settings.agents.get(name)
         return Who(agent.driver.value, agent.model or "") if agent else Who("unknown", "")

@@ -15,7 +15,7 @@ from allstop.ports import Journal
 from allstop.views.usage import By, Ledger, Sum, Turn, name_by
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 READ_AT_ONCE = 1000
 
@@ -69,21 +69,21 @@ class Turns:
 
 
 async def used_since(
-    house: House, since: datetime, by: By, agent: str = "", turns: Turns | None = None
+    project: Project, since: datetime, by: By, agent: str = "", turns: Turns | None = None
 ) -> UsageReport:
     """Of one agent, or of all of them; who asks again and again keeps the turns."""
     name_of, task_of = name_by(by, None), name_by(By.TASK, None)
     sums: dict[str, Sum] = {}
     tasks: dict[str, Sum] = {}
     total = Sum()
-    turns = turns or (Turns(house.journal) if house.has_store else None)
+    turns = turns or (Turns(project.journal) if project.has_store else None)
     for turn in await turns.since(since) if turns else ():
         if agent not in ("", turn.agent):
             continue
         total = total.plus(turn)
         for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
             names[name] = names.get(name, Sum()).plus(turn)
-    known = {task.id: task for task in (await commands.read(house)).state.board.tasks()}
+    known = {task.id: task for task in (await commands.read(project)).state.board.tasks()}
     merged = [used for name, used in tasks.items() if name in known and known[name].merged]
     titles = {name: task.title for name, task in known.items()} if by is By.TASK else {}
     lines = [_line(name, used, titles.get(name, "")) for name, used in sums.items()]

@@ -13,7 +13,7 @@ from allstop.core.text import one_line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.asks import Ask
     from allstop.core.commands import Command, Permit
     from allstop.core.events import Halted
@@ -31,12 +31,12 @@ def show_status(context: Context, *, as_json: bool) -> None:
     from allstop.app.runs.status import status as status_of
     from allstop.glance import status_lines
 
-    with context.house() as house:
-        found = look(lambda: status_of(house))
+    with context.project() as project:
+        found = look(lambda: status_of(project))
         if as_json:
             print_json(found)
             return
-        for line in status_lines(house, found):
+        for line in status_lines(project, found):
             click.echo(line)
 
 
@@ -48,17 +48,17 @@ def show_status(context: Context, *, as_json: bool) -> None:
 def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> int:
     """Allstop: everything ends now. With RUN, only that one."""
     if dry_run:
-        with context.house() as house:
-            _show_dry_run(house, run_id, as_json=as_json)
+        with context.project() as project:
+            _show_dry_run(project, run_id, as_json=as_json)
         return 0
     if run_id is not None:
         _stop_run(context, run_id, as_json=as_json)
         return 0
-    with context.house() as house:
+    with context.project() as project:
         from allstop.app.stop.allstop import stop as stop_all
 
-        stopped = run(lambda: stop_all(house, "allstop stop"))
-        where = house.root
+        stopped = run(lambda: stop_all(project, "allstop stop"))
+        where = project.root
     holds = stopped.recorded or stopped.filed
     if as_json:
         print_json({**asdict(stopped), "receipt": _whole(stopped.receipt)})
@@ -89,8 +89,8 @@ def _where(root: Path | None) -> str:
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
     from allstop.app.stop.one_run import stop_run
 
-    with context.house() as house:
-        stopped = run(lambda: stop_run(house, run_id, "allstop stop"))
+    with context.project() as project:
+        stopped = run(lambda: stop_run(project, run_id, "allstop stop"))
     if as_json:
         print_json(
             {
@@ -125,8 +125,8 @@ def _show_receipt(receipt: Halted) -> None:
         click.echo(f"  left as    {run_}: {where}")
 
 
-def _show_dry_run(house: House, run_id: str | None, *, as_json: bool) -> None:
-    driving, trees = _would_stop(house, run_id)
+def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> None:
+    driving, trees = _would_stop(project, run_id)
     if as_json:
         print_json({"processes": driving, "trees": trees})
         return
@@ -137,13 +137,13 @@ def _show_dry_run(house: House, run_id: str | None, *, as_json: bool) -> None:
         click.echo(f"Nothing is running; a stop would still keep {what} from starting.")
 
 
-def _would_stop(house: House, run_id: str | None) -> tuple[list[str], list[str]]:
+def _would_stop(project: Project, run_id: str | None) -> tuple[list[str], list[str]]:
     from allstop.app.stop.allstop import would_stop
     from allstop.app.stop.one_run import would_stop_run
 
     if run_id is not None:
-        return [], look(lambda: would_stop_run(house, run_id))
-    return would_stop(house) if house.has_store else ([], [])
+        return [], look(lambda: would_stop_run(project, run_id))
+    return would_stop(project) if project.has_store else ([], [])
 
 
 @click.command()
@@ -194,8 +194,8 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
     from allstop.app.stop.abort import abort as abort_run
     from allstop.core.commands import Abort
 
-    with context.house() as house:
-        aborted = run(lambda: abort_run(house, run_id))
+    with context.project() as project:
+        aborted = run(lambda: abort_run(project, run_id))
     if as_json:
         print_json({"run": run_id, "command": Abort(), "driven": aborted.driven})
         return
@@ -240,9 +240,9 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
     """
     from allstop.app.runs.commands import named_in, reply_to
 
-    with context.house() as house:
-        command = look(lambda: reply_to(house, name, texts))
-        run_id, _ = look(lambda: named_in(house, name))
+    with context.project() as project:
+        command = look(lambda: reply_to(project, name, texts))
+        run_id, _ = look(lambda: named_in(project, name))
     _say(context, run_id, command, "has its answer", as_json=as_json)
 
 
@@ -279,8 +279,8 @@ def deny(context: Context, name: str, ask: str | None, message: str, as_json: bo
 def _asked(context: Context, name: str, ask: str | None) -> Ask:
     from allstop.app.runs.commands import asked_of
 
-    with context.house() as house:
-        return look(lambda: asked_of(house, name, ask))
+    with context.project() as project:
+        return look(lambda: asked_of(project, name, ask))
 
 
 def _answer(
@@ -289,8 +289,8 @@ def _answer(
     from allstop.app.runs.commands import named_in
     from allstop.core.asks import words
 
-    with context.house() as house:
-        run_id, _ = look(lambda: named_in(house, name))
+    with context.project() as project:
+        run_id, _ = look(lambda: named_in(project, name))
     _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
 
 
@@ -310,8 +310,8 @@ def _say(
     """`idle`: what is true where nobody drives it, if that is something else."""
     from allstop.app.runs.commands import speak
 
-    with context.house() as house:
-        spoken = run(lambda: speak(house, run_id, command))
+    with context.project() as project:
+        spoken = run(lambda: speak(project, run_id, command))
     if as_json:
         print_json({"run": run_id, "command": command, "driven": spoken.driven})
         return

@@ -10,7 +10,7 @@ from allstop.cli.numbers import DOLLARS, MINUTES, TIMES
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.raise_limits import Raised
     from allstop.core.commands import EditTask
 
@@ -44,8 +44,8 @@ def limit(context: Context, /, name: str, as_json: bool, **given: float | None) 
     from allstop.core.commands import EditTask
 
     asked = Asked(**given)  # type: ignore[arg-type]  # click gives what the options say
-    with context.house() as house:
-        answer = run(lambda: _limit(house, name, asked))
+    with context.project() as project:
+        answer = run(lambda: _limit(project, name, asked))
     if isinstance(answer, EditTask):
         say_of_task(context, name, answer, "has its own limits", as_json=as_json)
     elif as_json:
@@ -59,11 +59,11 @@ def limit(context: Context, /, name: str, as_json: bool, **given: float | None) 
             click.echo(f"Go on: allstop resume {name}")
 
 
-async def _limit(house: House, name: str, asked: Asked) -> Raised | EditTask | str:
+async def _limit(project: Project, name: str, asked: Asked) -> Raised | EditTask | str:
     """Of a run; of a task what is to be said of it or, in words, what it has now."""
     from allstop.app.raise_limits import Allowance, is_run, raise_run
 
-    if asked.iterations is None and await is_run(house, name):
+    if asked.iterations is None and await is_run(project, name):
         more = Allowance(
             times=asked.times,
             turns=asked.turns,
@@ -71,11 +71,11 @@ async def _limit(house: House, name: str, asked: Asked) -> Raised | EditTask | s
             cost_usd=asked.cost_usd,
             minutes=asked.minutes,
         )
-        return await raise_run(house, name, more, "allstop limit")
-    return await _limit_task(house, name, asked)
+        return await raise_run(project, name, more, "allstop limit")
+    return await _limit_task(project, name, asked)
 
 
-async def _limit_task(house: House, task: str, asked: Asked) -> EditTask | str:
+async def _limit_task(project: Project, task: str, asked: Asked) -> EditTask | str:
     from msgspec import UNSET
 
     from allstop.app.board.remedies import raise_limits
@@ -91,7 +91,7 @@ async def _limit_task(house: House, task: str, asked: Asked) -> EditTask | str:
     if asked.times is not None and own:
         raise AllstopError("--times stands for itself", "leave out --iterations and --minutes")
     if asked.times is not None:
-        return await raise_limits(house, task, asked.times)
+        return await raise_limits(project, task, asked.times)
     if not own:
         raise AllstopError("no limit is named", "--times X, or --iterations N or --minutes M")
     changes = Changes(

@@ -17,7 +17,7 @@ from allstop.views.runs import Line
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.runs.status import Recorded
     from allstop.core.helm import Helm
     from allstop.core.replay import Difference, Redecided
@@ -34,28 +34,28 @@ def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
 
     `allstop log helm` shows what was said to all.
     """
-    with context.house() as house:
+    with context.project() as project:
         go = run if follow else look
-        go(lambda: _log(house, RunId(run_id), follow=follow, as_json=as_json))
+        go(lambda: _log(project, RunId(run_id), follow=follow, as_json=as_json))
 
 
-async def _log(house: House, run_id: RunId, *, follow: bool, as_json: bool) -> None:
+async def _log(project: Project, run_id: RunId, *, follow: bool, as_json: bool) -> None:
     from allstop.app.runs.status import story_of
     from allstop.core.ids import HELM
 
     story = {run_id: ""}
     if run_id != HELM:
-        story = {each.run: each.opened.kind for each in await story_of(house, run_id)}
+        story = {each.run: each.opened.kind for each in await story_of(project, run_id)}
     *before, last = story
     for each in before:
-        _shower(each, story[each], as_json=as_json)(await house.journal.read(each))
+        _shower(each, story[each], as_json=as_json)(await project.journal.read(each))
     show = _shower(last, story[last], as_json=as_json)
     if not follow:
-        show(await house.journal.read(last))
+        show(await project.journal.read(last))
         return
     from allstop.app.runs.follow import follow as follow_run
 
-    async with follow_run(house.journal, last) as batches:
+    async with follow_run(project.journal, last) as batches:
         async for batch in batches:
             show(batch)
 
@@ -158,10 +158,10 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
     from allstop.core.replay import receipts as all_receipts
     from allstop.views.runs import describe, outcome_of
 
-    with context.house() as house:
-        recorded = look(lambda: record_of(house, run_id))
+    with context.project() as project:
+        recorded = look(lambda: record_of(project, run_id))
         if recorded.opened.kind == "auto":
-            helm, now = look(lambda: helm_of(house)), house.clock.now()
+            helm, now = look(lambda: helm_of(project)), project.clock.now()
             _print_decisions(recorded, helm, now, as_json=as_json)
             return
     for receipt in all_receipts(recorded.pilot, recorded.events):
@@ -222,8 +222,8 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     from allstop.core.replay import decisions, differences, redecided
     from allstop.core.replay import receipts as all_receipts
 
-    with context.house() as house:
-        recorded = look(lambda: record_of(house, run_id))
+    with context.project() as project:
+        recorded = look(lambda: record_of(project, run_id))
     pilot, events = recorded.pilot, recorded.events
     decided = len(all_receipts(pilot, events)) + decisions(events)
     found: list[Difference | Redecided] = [*differences(pilot, events), *redecided(pilot, events)]
@@ -255,8 +255,8 @@ def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool
     from allstop.app.auto.threads import other_rules, recorded_autos
     from allstop.views.auto import backtest
 
-    with context.house() as house:
-        recorded = look(lambda: recorded_autos(house, run_id))
+    with context.project() as project:
+        recorded = look(lambda: recorded_autos(project, run_id))
         rules = other_rules(policy_file)
         tests = {each.run: backtest(each.pilot, each.events, rules.of(each)) for each in recorded}
     if rules.note:

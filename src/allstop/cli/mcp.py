@@ -10,7 +10,7 @@ import click
 from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 LONGEST = 1024 * 1024
 
@@ -25,11 +25,11 @@ def mcp(context: Context) -> None:
     In the box of an agent the command of this name serves the tools of its turn instead: signal,
     progress and ask.
     """
-    with context.house() as house:
-        run(lambda: _serve(house))
+    with context.project() as project:
+        run(lambda: _serve(project))
 
 
-async def _serve(house: House) -> None:
+async def _serve(project: Project) -> None:
     import msgspec
 
     from allstop.app.mcp.mcp_server import answer
@@ -38,7 +38,7 @@ async def _serve(house: House) -> None:
     async for line in piped_lines(sys.stdin.fileno()):
         if not line.strip():
             continue
-        said = await answer(house, line[:LONGEST].encode())
+        said = await answer(project, line[:LONGEST].encode())
         if said is not None:
             sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
             sys.stdout.flush()

@@ -16,7 +16,7 @@ from allstop.glance import look as look
 from allstop.glance import run as run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
@@ -28,16 +28,16 @@ class Context(NamedTuple):
     flags: tuple[str, ...]
 
     @contextmanager
-    def house(self, more: Mapping[str, object] | None = None) -> Iterator[House]:
-        from allstop.app.project import House
+    def project(self, more: Mapping[str, object] | None = None) -> Iterator[Project]:
+        from allstop.app.project import Project
         from allstop.settings import this_environment
 
         flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}
-        house = House(self.folder.resolve(), this_environment(), flags)
+        project = Project(self.folder.resolve(), this_environment(), flags)
         try:
-            yield house
+            yield project
         finally:
-            house.close()
+            project.close()
 
 
 def _pair(flag: str) -> tuple[str, object]:

@@ -15,7 +15,7 @@ from allstop.core import bounds
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.runs.status import Recorded
     from allstop.board.board_pilot import BoardState
     from allstop.core.commands import Command
@@ -49,8 +49,8 @@ def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) 
     checked by the commands of [verification], reviewed as [review] says, and merged.
     Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
     """  # fmt: skip
-    with context.house() as house:
-        return run_async(lambda: _run(house, Asked(**given), budget, as_json=as_json))
+    with context.project() as project:
+        return run_async(lambda: _run(project, Asked(**given), budget, as_json=as_json))
 
 
 class Asked(NamedTuple):
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     agent: str | None
 
 
-async def _run(house: House, asked: Asked, budget: float | None, *, as_json: bool) -> int:
+async def _run(project: Project, asked: Asked, budget: float | None, *, as_json: bool) -> int:
     from allstop.app.agents.registry import chosen
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read
@@ -76,7 +76,7 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     from allstop.core.ids import BOARD
     from allstop.ports import HeldError
 
-    known = await read(house)
+    known = await read(project)
     board = known.state.board
     named = [each for each in asked.what if each in board.nodes]
     prompts = [each for each in asked.what if each not in board.nodes]
@@ -84,29 +84,29 @@ async def _run(house: House, asked: Asked, budget: float | None, *, as_json: boo
     mode = Mode(asked.mode) if asked.mode else known.state.chosen
     only = list(named)
     spec = board_spec(
-        house,
+        project,
         mode=Mode.SEMI if asked.what else mode,
         slots=asked.parallel,
         count=asked.most,
-        until=until(house.clock.now(), asked.for_, asked.until),
-        agents=chosen(house, asked.agent) if asked.agent else None,
+        until=until(project.clock.now(), asked.for_, asked.until),
+        agents=chosen(project, asked.agent) if asked.agent else None,
     )
 
     def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
         todo = _to_do(state, named, prompts, asked.agent, hand_over=hand_over)
         return _naming(only, named, todo)
 
-    if not house.has_store or BOARD not in house.journal.holders():
+    if not project.has_store or BOARD not in project.journal.holders():
         with suppress(HeldError):  # another process was quicker, and nothing was said yet
             return await work(
-                house, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
+                project, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
             )
-    holder = house.journal.holders().get(BOARD)
+    holder = project.journal.holders().get(BOARD)
     if asked.what:
         _refuse_for_one(asked, budget, holder)
         tell = partial(decide, hand_over=True)
-        return await start_tasks(house, tell, only=only, holder=holder, as_json=as_json)
-    return await go_on(house, spec, budget_usd=budget, holder=holder, as_json=as_json)
+        return await start_tasks(project, tell, only=only, holder=holder, as_json=as_json)
+    return await go_on(project, spec, budget_usd=budget, holder=holder, as_json=as_json)
 
 
 def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -> None:
@@ -169,10 +169,10 @@ def _naming(only: list[str], named: list[str], commands: list[Command]) -> list[
 @click.pass_obj
 def resume(context: Context, run_id: str | None, as_json: bool) -> int:
     """Lift an Allstop or a pause; with RUN, go on with it in this terminal."""
-    with context.house() as house:
+    with context.project() as project:
         if run_id is None:
-            return run_async(lambda: _lift(house, as_json=as_json))
-        return run_async(lambda: _resume(house, run_id, as_json=as_json))
+            return run_async(lambda: _lift(project, as_json=as_json))
+        return run_async(lambda: _resume(project, run_id, as_json=as_json))
 
 
 LIFTED = {
@@ -183,14 +183,14 @@ LIFTED = {
 }
 
 
-async def _lift(house: House, *, as_json: bool) -> int:
+async def _lift(project: Project, *, as_json: bool) -> int:
     from allstop.app.rooms.threads import thread_of
     from allstop.app.runs.status import status
     from allstop.app.stop.allstop import lift
     from allstop.core.helm import Hold
 
-    lifted = await lift(house, "user")
-    views = (await status(house)).runs
+    lifted = await lift(project, "user")
+    views = (await status(project)).runs
     open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
     if as_json:
         print_json({"lifted": lifted is not Hold.NONE, "runs": open_runs})
@@ -212,7 +212,7 @@ def _is_at_rest(view: RunView) -> bool:
     return view.kind == "room" and view.status != "interrupted"
 
 
-async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
+async def _resume(project: Project, run_id: str, *, as_json: bool) -> int:
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read
     from allstop.app.raise_limits import hold_to_settings
@@ -226,39 +226,39 @@ async def _resume(house: House, run_id: str, *, as_json: bool) -> int:
     from allstop.core.helm import Hold
     from allstop.core.ids import BOARD, label_of, root_of
 
-    recorded = await record_of(house, run_id)
-    if (await helm_of(house)).hold is Hold.STOPPED:
+    recorded = await record_of(project, run_id)
+    if (await helm_of(project)).hold is Hold.STOPPED:
         raise AllstopError("Allstop is in force", "`allstop resume` without a name lifts it")
-    driven = root_of(recorded.run) in house.journal.holders()
+    driven = root_of(recorded.run) in project.journal.holders()
     if not driven and (thread := thread_of(recorded.run)) is not None:
         hint = f"`allstop room --resume --thread {thread}` goes on with its session"
         raise AllstopError(f"{run_id} is a room", hint)
-    await speak(house, run_id, Resume())
-    await hold_to_settings(house, run_id, "allstop resume")
+    await speak(project, run_id, Resume())
+    await hold_to_settings(project, run_id, "allstop resume")
     if driven:
         click.echo(f"{run_id}: goes on in the process that drives it.")
         return 0
     if recorded.opened.kind == "room":
-        return await _resume_room(house, recorded.run, as_json=as_json)
+        return await _resume_room(project, recorded.run, as_json=as_json)
     if recorded.opened.kind == "auto":
-        return await _resume_auto(house, recorded, as_json=as_json)
-    known = await read(house)
+        return await _resume_auto(project, recorded, as_json=as_json)
+    known = await read(project)
     is_all = recorded.run == BOARD
     only = [] if is_all else [label_of(recorded.run)]
-    spec = board_spec(house, mode=known.state.chosen if is_all else Mode.SEMI)  # the others stay
-    return await work(house, spec, lambda state: [], only=only, known=known, as_json=as_json)
+    spec = board_spec(project, mode=known.state.chosen if is_all else Mode.SEMI)  # the others stay
+    return await work(project, spec, lambda state: [], only=only, known=known, as_json=as_json)
 
 
-async def _resume_room(house: House, run_id: RunId, *, as_json: bool) -> int:
+async def _resume_room(project: Project, run_id: RunId, *, as_json: bool) -> int:
     from allstop.app.rooms.threads import thread_of
     from allstop.cli.rooms.room import Asked, talk
 
     thread = thread_of(run_id)
     assert thread is not None, "a room's run is named so"
-    return await talk(house, Asked(goal=None, thread=thread, resume=True), as_json=as_json)
+    return await talk(project, Asked(goal=None, thread=thread, resume=True), as_json=as_json)
 
 
-async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> int:
+async def _resume_auto(project: Project, recorded: Recorded, *, as_json: bool) -> int:
     import msgspec
 
     from allstop.app.auto.threads import agents_of
@@ -276,4 +276,4 @@ async def _resume_auto(house: House, recorded: Recorded, *, as_json: bool) -> in
         return run_id
 
     known = len(recorded.events)
-    return await drive(house, agents, take, as_json=as_json, known=known)
+    return await drive(project, agents, take, as_json=as_json, known=known)

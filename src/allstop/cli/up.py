@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from allstop.app.control_room import Address
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.server.process import Ready
 
 
@@ -29,16 +29,16 @@ def up(context: Context, port: int | None, opens: bool) -> None:
     """
     from allstop.app.control_room import RunningError
 
-    with context.house({} if port is None else {"server.port": port}) as house:
+    with context.project({} if port is None else {"server.port": port}) as project:
         try:
-            run(lambda: serve_here(house, opens=opens))
+            run(lambda: serve_here(project, opens=opens))
         except RunningError as error:
             if error.address is None or port is not None:
                 raise
-            _greet(error.address.url, _link(house, error.address), opens=opens)
+            _greet(error.address.url, _link(project, error.address), opens=opens)
 
 
-async def serve_here(house: House, *, opens: bool) -> None:
+async def serve_here(project: Project, *, opens: bool) -> None:
     from allstop.open_files import hold_many
     from allstop.server.process import serve
 
@@ -48,7 +48,7 @@ async def serve_here(house: House, *, opens: bool) -> None:
         _greet(ready.url, ready.link, opens=opens)
         click.echo("Ctrl-C ends it.")
 
-    await serve(house, click.echo, tell_ready)
+    await serve(project, click.echo, tell_ready)
 
 
 def _greet(url: str, link: str, *, opens: bool) -> None:
@@ -62,20 +62,20 @@ def _greet(url: str, link: str, *, opens: bool) -> None:
         click.echo("No browser could be opened: use the link.")
 
 
-def _link(house: House, address: Address) -> str:
+def _link(project: Project, address: Address) -> str:
     """A new one, from the control room that is open."""
     import httpx2
 
     from allstop.core.errors import AllstopError
     from allstop.server.access.credentials import Token
 
-    token = Token(house.folder / "token").text
+    token = Token(project.folder / "token").text
     try:
         answer = httpx2.post(
             f"{address.url}/api/v1/keys",
             json={},
             headers={"authorization": f"Bearer {token}"},
-            verify=_its_certificate(house),
+            verify=_its_certificate(project),
             trust_env=False,
             timeout=10,
         )
@@ -88,13 +88,13 @@ def _link(house: House, address: Address) -> str:
     return address.url + str(answer.json()["path"])
 
 
-def _its_certificate(house: House) -> SSLContext:
+def _its_certificate(project: Project) -> SSLContext:
     """It is the one in the settings that is trusted, whoever has signed it: the token goes to
     nobody else. By which name it was made out doesn't matter then.
     """
     import ssl
 
-    file = house.settings.server.tls_cert
+    file = project.settings.server.tls_cert
     context = ssl.create_default_context(cafile=file)
     context.check_hostname = file is None
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -34,13 +34,13 @@ def today(
     from allstop.app.runs.day import today as used_today
 
     more = More(turns=turns, tokens=tokens, cost_usd=cost_usd, minutes=minutes)
-    with context.house() as house:
-        if house.root is None and not house.has_store:
+    with context.project() as project:
+        if project.root is None and not project.has_store:
             raise AllstopError("nothing has been run here yet", "go to a git repository")
         if more == More():
-            found = run(lambda: used_today(house))
+            found = run(lambda: used_today(project))
         else:
-            found = run(lambda: allow_more(house, more, "allstop today"))
+            found = run(lambda: allow_more(project, more, "allstop today"))
     if as_json:
         print_json(found)
         return
@@ -62,9 +62,9 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
     """
     from allstop.app.usage import usage_lines, used_since
 
-    with context.house() as house:
-        begins_at = since_(house.clock.now(), since)
-        found = run(lambda: used_since(house, begins_at, By(by), agent))
+    with context.project() as project:
+        begins_at = since_(project.clock.now(), since)
+        found = run(lambda: used_since(project, begins_at, By(by), agent))
     if as_json:
         print_json(found)
     elif not found.lines:

@@ -11,7 +11,7 @@ import click
 from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.ports import Placed
 
 
@@ -28,20 +28,20 @@ def watch(context: Context, as_json: bool) -> None:
     if not as_json:
         show_status(context, as_json=False)
         click.echo("\nWhat happens from now on; Ctrl-C ends the watch and nothing else.")
-    with context.house() as house:
-        run(lambda: _watch(house, as_json=as_json))
+    with context.project() as project:
+        run(lambda: _watch(project, as_json=as_json))
 
 
-async def _watch(house: House, *, as_json: bool) -> None:
+async def _watch(project: Project, *, as_json: bool) -> None:
     import anyio
 
-    from allstop.app.live_runs import Watcher
+    from allstop.app.live_runs import LiveRuns
 
-    watcher = Watcher(house)
-    await watcher.begin()
-    watcher.tell(lambda placed: _show(placed, as_json=as_json))
+    live_runs = LiveRuns(project)
+    await live_runs.begin()
+    live_runs.tell(lambda placed: _show(placed, as_json=as_json))
     async with anyio.create_task_group() as group:
-        group.start_soon(watcher.follow)
+        group.start_soon(live_runs.follow)
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for _ in signals:
                 group.cancel_scope.cancel()

@@ -6,23 +6,23 @@ from msgspec import Struct
 
 from allstop.core.asks import Answer, Ask
 from allstop.core.moves import Item
-from allstop.engine.deadlines import Patience
+from allstop.engine.deadlines import Deadlines
 from allstop.ports import Live, Watch
 
 
 class Heard(Struct):
     _watch: Watch
-    patience: Patience
+    deadlines: Deadlines
 
     def live(self, live: Live) -> None:
-        self.patience.touch()
+        self.deadlines.touch()
         self._watch.live(live)
 
     async def opened(self, thread: str) -> None:
         await self._watch.opened(thread)
 
     async def saw(self, item: Item) -> None:
-        self.patience.touch()
+        self.deadlines.touch()
         await self._watch.saw(item)
 
     async def words(self) -> str:
@@ -32,8 +32,8 @@ class Heard(Struct):
         await self._watch.reached()
 
     async def ask(self, ask: Ask) -> Answer:
-        self.patience.hold()  # a person's time to think is not the agent's silence
+        self.deadlines.hold()  # a person's time to think is not the agent's silence
         try:
             return await self._watch.ask(ask)
         finally:
-            self.patience.release()
+            self.deadlines.release()

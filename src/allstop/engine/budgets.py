@@ -21,7 +21,7 @@ EVERYBODYS = "*"
 """How the names of accounts begin that every run pays from."""
 
 
-class Purse:
+class Budgets:
     """Accounts by name. A run's turns count for itself and for every run above it."""
 
     def __init__(self) -> None:

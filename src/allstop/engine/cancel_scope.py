@@ -7,7 +7,7 @@ from types import TracebackType
 import anyio
 
 
-class Leash:
+class CancelHandle:
     """A cancel scope that is kept from move to move, until it is used or dropped.
 
     To enter and leave one for every move costs a tenth of a turn. All of it must happen in one

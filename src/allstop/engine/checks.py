@@ -25,7 +25,7 @@ from allstop.core.moves import (
 )
 from allstop.core.text import last_line
 from allstop.engine.activity_watch import Heard
-from allstop.engine.deadlines import Patience
+from allstop.engine.deadlines import Deadlines
 from allstop.engine.disk_watch import Space
 from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
 
@@ -116,9 +116,9 @@ class Checking:
     ) -> Candidate | Unready | Failed:
         made: Candidate | Unready | Failed | None = None
         with (
-            watch.patience.part(math.inf) as patience,
-            patience.scope,
-            self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
+            watch.deadlines.part(math.inf) as deadlines,
+            deadlines.scope,
+            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
         ):
             made = await self._workspaces.candidate(
                 workspace, run, commit=commit, follows=follows, restore=restore
@@ -127,8 +127,8 @@ class Checking:
             return made._replace(result=self._with_cause(run, made.result))
         if made is not None:
             return made
-        await self._clear_up(workspace, patience)
-        return Unready(_cut_off(CLONING, patience.why, 0.0))
+        await self._clear_up(workspace, deadlines)
+        return Unready(_cut_off(CLONING, deadlines.why, 0.0))
 
     async def _run_all(
         self, run: RunId, move: RunChecks, candidate: Candidate, watch: Heard
@@ -159,25 +159,25 @@ class Checking:
         result: CheckResult | None = None
         began = anyio.current_time()
         with (
-            watch.patience.part(check.timeout_s) as patience,
-            patience.scope,
-            self._space.watched(run, workspace, patience, self._workspaces.candidate_outgrown),
+            watch.deadlines.part(check.timeout_s) as deadlines,
+            deadlines.scope,
+            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
         ):
             result = await self._checks.run(check, candidate.box, run, watch.live)
         if result is not None:
             return _Ran(self._with_cause(run, result))
-        took_s = round(anyio.current_time() - began, 2) if patience.why else check.timeout_s
-        result = _cut_off(check, patience.why, took_s)
-        return _Ran(result, filled_its_clone=await self._clear_up(workspace, patience))
+        took_s = round(anyio.current_time() - began, 2) if deadlines.why else check.timeout_s
+        result = _cut_off(check, deadlines.why, took_s)
+        return _Ran(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
     def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
         """Whoever was told only that its program was killed can't know why."""
         why = "" if result.passed else self._launcher.overran(run)
         return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
 
-    async def _clear_up(self, workspace: str, patience: Patience) -> bool:
+    async def _clear_up(self, workspace: str, deadlines: Deadlines) -> bool:
         """Whether it was ended for the room it took; what it wrote is of no use to anybody."""
-        if patience.kind is not FailureKind.OUT_OF_ROOM:
+        if deadlines.kind is not FailureKind.OUT_OF_ROOM:
             return False
         await self._workspaces.drop_candidate(workspace)
         return True

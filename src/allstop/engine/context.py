@@ -8,21 +8,21 @@ from typing import NamedTuple
 from allstop.core.asks import Ask
 from allstop.core.ids import AgentName, RunId
 from allstop.core.run import OpenMove
-from allstop.engine.budgets import Purse
+from allstop.engine.budgets import Budgets
 from allstop.engine.daily_budget import Days
 from allstop.engine.hands import Hands
-from allstop.engine.helm_reader import Bridge
-from allstop.engine.slots import Capacity
+from allstop.engine.helm_reader import HelmReader
+from allstop.engine.slots import Slots
 from allstop.ports import Clock, Journal, Live
 
 
-class Deck(NamedTuple):
+class EngineContext(NamedTuple):
     journal: Journal
     hands: Hands
     clock: Clock
-    bridge: Bridge
-    capacity: Capacity
-    purse: Purse
+    helm_reader: HelmReader
+    turn_slots: Slots
+    budgets: Budgets
     show: Callable[[RunId, Live], None]
     days: Days
     appraise: Callable[[Ask, OpenMove | None], Ask]  # with what the policy says of it there

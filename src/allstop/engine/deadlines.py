@@ -17,7 +17,7 @@ LITTER = 1000
 """Entries that no longer matter, at which they are swept up."""
 
 
-class Patience(Struct, eq=False):
+class Deadlines(Struct, eq=False):
     """Two deadlines around a piece of work: for the whole of it, and since the last sign of life.
 
     What is inside its `scope` is cut off when one of them passes.
@@ -38,7 +38,7 @@ class Patience(Struct, eq=False):
     _holds: int = 0
     _held_at: float = 0.0
     _held_s: float = 0.0
-    _part: Patience | None = None  # held together with this
+    _part: Deadlines | None = None  # held together with this
 
     @property
     def ran_out(self) -> bool:
@@ -84,9 +84,9 @@ class Patience(Struct, eq=False):
             self._set()
 
     @contextmanager
-    def part(self, most_s: float) -> Iterator[Patience]:
+    def part(self, most_s: float) -> Iterator[Deadlines]:
         """For a part of the work, which is held together with the whole."""
-        with self._keeper.patience(most_s) as part:
+        with self._keeper.deadlines(most_s) as part:
             for _ in range(self._holds):
                 part.hold()
             self._part = part
@@ -133,8 +133,8 @@ class Timekeeper:
     """
 
     def __init__(self) -> None:
-        self._begun: set[Patience] = set()  # to be put in line
-        self._line: list[tuple[float, int, Patience]] = []
+        self._begun: set[Deadlines] = set()  # to be put in line
+        self._line: list[tuple[float, int, Deadlines]] = []
         self._numbers = count()
         self._litter = 0
         self._looks_at = math.inf
@@ -142,27 +142,27 @@ class Timekeeper:
         self._call = anyio.Event()
 
     @contextmanager
-    def patience(self, most_s: float, idle_s: float = math.inf) -> Iterator[Patience]:
-        patience = self.begin(most_s, idle_s)
+    def deadlines(self, most_s: float, idle_s: float = math.inf) -> Iterator[Deadlines]:
+        deadlines = self.begin(most_s, idle_s)
         try:
-            yield patience
+            yield deadlines
         finally:
-            self.end(patience)
+            self.end(deadlines)
 
     def begin(
         self, most_s: float, idle_s: float = math.inf, scope: anyio.CancelScope | None = None
-    ) -> Patience:
-        patience = Patience(self, most_s, idle_s, scope or anyio.CancelScope())
-        patience.start(anyio.current_time())
-        self._begun.add(patience)
-        if patience.deadline < self._looks_at and not self._called:
+    ) -> Deadlines:
+        deadlines = Deadlines(self, most_s, idle_s, scope or anyio.CancelScope())
+        deadlines.start(anyio.current_time())
+        self._begun.add(deadlines)
+        if deadlines.deadline < self._looks_at and not self._called:
             self._wake()
-        return patience
+        return deadlines
 
-    def end(self, patience: Patience) -> None:
-        patience.deadline = math.inf
-        self._begun.discard(patience)
-        if patience.noted == math.inf:
+    def end(self, deadlines: Deadlines) -> None:
+        deadlines.deadline = math.inf
+        self._begun.discard(deadlines)
+        if deadlines.noted == math.inf:
             return
         self._litter += 1
         if self._litter > LITTER and self._litter * 2 > len(self._line):
@@ -170,19 +170,19 @@ class Timekeeper:
 
     def _sweep(self) -> None:
         """What is only held comes into line again with its release."""
-        for _, _, patience in self._line:
-            if patience.deadline == math.inf:
-                patience.noted = math.inf
+        for _, _, deadlines in self._line:
+            if deadlines.deadline == math.inf:
+                deadlines.noted = math.inf
         self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
         heapq.heapify(self._line)
         self._litter = 0
 
-    def mind(self, patience: Patience) -> None:
+    def mind(self, deadlines: Deadlines) -> None:
         """Its deadline has changed."""
-        deadline = patience.deadline
-        if deadline < patience.noted:
-            patience.noted = deadline
-            heapq.heappush(self._line, (deadline, next(self._numbers), patience))
+        deadline = deadlines.deadline
+        if deadline < deadlines.noted:
+            deadlines.noted = deadline
+            heapq.heappush(self._line, (deadline, next(self._numbers), deadlines))
             if deadline < self._looks_at and not self._called:
                 self._wake()
 
@@ -194,8 +194,8 @@ class Timekeeper:
         """Runs until cancelled; while it doesn't, no deadline counts."""
         while True:
             now = anyio.current_time()
-            for patience in self._begun:
-                self.mind(patience)
+            for deadlines in self._begun:
+                self.mind(deadlines)
             self._begun.clear()
             while self._line and self._line[0][0] <= now:
                 self._look(heapq.heappop(self._line), now)
@@ -204,12 +204,12 @@ class Timekeeper:
             with anyio.move_on_after(self._looks_at - now):
                 await self._call.wait()
 
-    def _look(self, entry: tuple[float, int, Patience], now: float) -> None:
-        noted, _, patience = entry
-        if patience.noted != noted:
+    def _look(self, entry: tuple[float, int, Deadlines], now: float) -> None:
+        noted, _, deadlines = entry
+        if deadlines.noted != noted:
             return  # it came nearer since, and has another entry
-        patience.noted = math.inf
-        if patience.deadline <= now:
-            patience.scope.cancel()
+        deadlines.noted = math.inf
+        if deadlines.deadline <= now:
+            deadlines.scope.cancel()
         else:
-            self.mind(patience)
+            self.mind(deadlines)

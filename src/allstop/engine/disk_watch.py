@@ -10,7 +10,7 @@ import anyio
 
 from allstop.core.ids import RunId
 from allstop.core.moves import FailureKind
-from allstop.engine.deadlines import Patience
+from allstop.engine.deadlines import Deadlines
 from allstop.ports import Workspaces
 
 Look: TypeAlias = Callable[[str], Awaitable[str]]
@@ -22,13 +22,15 @@ class Space:
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
-        self._at_work: dict[RunId, tuple[str, Look, Patience]] = {}
+        self._at_work: dict[RunId, tuple[str, Look, Deadlines]] = {}
         self._begun = anyio.Event()
 
     @contextmanager
-    def watched(self, run: RunId, workspace: str, patience: Patience, look: Look) -> Iterator[None]:
+    def watched(
+        self, run: RunId, workspace: str, deadlines: Deadlines, look: Look
+    ) -> Iterator[None]:
         """What is done in the block is called off once too much room is taken."""
-        self._at_work[run] = (workspace, look, patience)
+        self._at_work[run] = (workspace, look, deadlines)
         self._begun.set()
         try:
             yield
@@ -43,7 +45,7 @@ class Space:
                 await self._begun.wait()
             await anyio.sleep(self._workspaces.look_every_s)
             for run, entry in list(self._at_work.items()):
-                workspace, look, patience = entry
+                workspace, look, deadlines = entry
                 why = await look(workspace)
                 if why and self._at_work.get(run) is entry:
-                    patience.call_off(FailureKind.OUT_OF_ROOM, why)
+                    deadlines.call_off(FailureKind.OUT_OF_ROOM, why)

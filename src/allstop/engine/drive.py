@@ -19,11 +19,11 @@ from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import LOST, Failed, FailureKind, Item, Result, TakeTurn, Work
 from allstop.core.run import Folded, Pilot
-from allstop.engine.cancel_scope import Leash
-from allstop.engine.context import Deck
+from allstop.engine.cancel_scope import CancelHandle
+from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
-from allstop.engine.reservations import Funds
-from allstop.engine.slots import Capacity, Place
+from allstop.engine.reservations import Reservations
+from allstop.engine.slots import Place, Slots
 from allstop.engine.steps import (
     Again,
     Driven,
@@ -62,25 +62,27 @@ class SupersededError(Exception):
 class Drive(Generic[S]):
     """Drives one run until it parks or closes. It folds its own writes and reads only others'."""
 
-    def __init__(self, run: RunId, pilot: Pilot[S], deck: Deck, known: Folded[S]) -> None:
+    def __init__(
+        self, run: RunId, pilot: Pilot[S], context: EngineContext, known: Folded[S]
+    ) -> None:
         self.run = run
         self.state = state = known.state
         self._pilot = pilot
-        self._deck = deck
+        self._context = context
         self._seq = self._heard = known.seq
         self._writing = False
         self._pen = anyio.Lock(fast_acquire=True)
         self.at_work = False  # whether a move is being carried out
-        self._stops_seen = deck.bridge.helm.stops  # when something was last written
-        self._leash = Leash()
+        self._stops_seen = context.helm_reader.helm.stops  # when something was last written
+        self._cancel_handle = CancelHandle()
         self._frozen = False
         self._held_s = 0.0  # of the last move
-        self._place = Place(deck.capacity if pilot.needs_slots else Capacity())
-        self._funds: Funds[S] = Funds(run, pilot, deck)
-        self._funds.hold_to(state.limits, state.tally)
+        self._place = Place(context.turn_slots if pilot.needs_slots else Slots())
+        self._reservations: Reservations[S] = Reservations(run, pilot, context)
+        self._reservations.hold_to(state.limits, state.tally)
         if state.open_move is not None:  # what nobody saw the end of counts before anybody goes on
             lost = unfinished(state.open_move, FailureKind.INTERRUPTED)
-            deck.purse.settle(run, NOTHING, spent(lost))
+            context.budgets.settle(run, NOTHING, spent(lost))
         self._notes: list[Item] = []
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
@@ -109,8 +111,8 @@ class Drive(Generic[S]):
                 await self._cut_short()
             raise
         finally:
-            self._leash.drop()
-            self._funds.release(NOTHING)
+            self._cancel_handle.drop()
+            self._reservations.release(NOTHING)
             self._place.leave()
 
     # --- what others say ---
@@ -139,21 +141,21 @@ class Drive(Generic[S]):
     async def heed(self) -> None:
         """Take in what was said while a move is under way."""
         await self._catch_up()
-        helm = self._deck.bridge.helm
+        helm = self._context.helm_reader.helm
         if not self.at_work:
             return
         if self._is_cut:
-            self._deck.hands.cut(self.run)
+            self._context.hands.cut(self.run)
         elif runs.is_frozen(self.state, helm) is not self._frozen:
             self._frozen = not self._frozen
-            hands = self._deck.hands
+            hands = self._context.hands
             await (hands.freeze if self._frozen else hands.thaw)(self.run)
             self._stirred.set()
 
     async def _catch_up(self) -> None:
         """Fold what others (people, child runs) have written since."""
-        await self._deck.bridge.catch_up()
-        for record in await self._deck.journal.read(self.run, after=self._seq):
+        await self._context.helm_reader.catch_up()
+        for record in await self._context.journal.read(self.run, after=self._seq):
             if self._writing:
                 return  # it may be our own: whoever writes looks again afterwards
             if record.seq <= self._seq:
@@ -171,24 +173,26 @@ class Drive(Generic[S]):
 
     async def _advance(self, result: Result | None) -> Work | Rest:
         """Write what came back together with what comes next."""
-        deck = self._deck
+        context = self._context
         while True:
-            now = deck.clock.now()
-            is_limited = deck.days.is_limited(now, deck.bridge.helm)
+            now = context.clock.now()
+            is_limited = context.days.is_limited(now, context.helm_reader.helm)
             if is_limited:
-                await deck.days.catch_up(now)
-                now = deck.clock.now()
+                await context.days.catch_up(now)
+                now = context.clock.now()
             ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)
             try:
-                place = deck.days.place if is_limited and isinstance(step.then, TakeTurn) else None
+                place = (
+                    context.days.place if is_limited and isinstance(step.then, TakeTurn) else None
+                )
                 await self._write(step, place)
             except StaleError:
-                self._funds.release(NOTHING)
+                self._reservations.release(NOTHING)
                 await self._catch_up()
                 continue
-            if ended is not None and ended.helm_stops == deck.bridge.helm.stops:
-                deck.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
+            if ended is not None and ended.helm_stops == context.helm_reader.helm.stops:
+                context.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
             result = None
             match step.then:
                 case Again():
@@ -204,23 +208,23 @@ class Drive(Generic[S]):
                     return then
 
     def _next_step(self, result: Result | None, now: datetime) -> Step[S]:
-        deck = self._deck
+        context = self._context
         page = self._page(result, now)
-        self._funds.hold_to(self.state.limits, self.state.tally)
-        helm = deck.bridge.helm
+        self._reservations.hold_to(self.state.limits, self.state.tally)
+        helm = context.helm_reader.helm
         if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
             page = page.also(Stopped(at=page.now, stops=helm.stops))
         move = runs.choose(self._pilot, page.state, page.now, helm)
         if not isinstance(move, TakeTurn):
             self._place.leave()
-            return self._funds.hold_back(page, move) or lay_out(page, move)
+            return self._reservations.hold_back(page, move) or lay_out(page, move)
         if not self._place.has_slot():
             return page.step(Queue())
-        return self._funds.begin(page, move, self.state.tally)
+        return self._reservations.begin(page, move, self.state.tally)
 
     def _page(self, result: Result | None, now: datetime) -> Page[S]:
         """The run as it is once `result` has been written."""
-        helm = self._deck.bridge.helm
+        helm = self._context.helm_reader.helm
         page = Page(self.run, self._pilot, self.state, (), now, helm.stops)
         if result is None:
             return page
@@ -237,7 +241,7 @@ class Drive(Generic[S]):
     async def _write(self, step: Step[S], place: int | None = None) -> None:
         if not step.entries:
             return
-        stops = self._deck.bridge.helm.stops
+        stops = self._context.helm_reader.helm.stops
         await self._append(step.entries, place)
         self._seq += step.own
         self.state = step.state
@@ -245,14 +249,16 @@ class Drive(Generic[S]):
         self._notes.clear()
 
     async def _append(self, entries: tuple[Entry, ...], place: int | None = None) -> None:
-        expect = Cursor(self.run, self._seq, self._deck.bridge.seq, place)
+        expect = Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
         self._writing = True
         try:
             while True:
                 try:
-                    return await self._deck.journal.append(*entries, expect=expect)
+                    return await self._context.journal.append(*entries, expect=expect)
                 except (StoreFullError, StoreBusyError) as trouble:
-                    self._deck.show(self.run, Live("trouble", f"{trouble.message}: {trouble.hint}"))
+                    self._context.show(
+                        self.run, Live("trouble", f"{trouble.message}: {trouble.hint}")
+                    )
                     await anyio.sleep(STORE_RETRY_S)
                     if self._has_news:  # it would be refused later; a stop is heard now
                         raise StaleError(self.run) from trouble
@@ -265,7 +271,7 @@ class Drive(Generic[S]):
             self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
             interrupted = unfinished(self.state.open_move, FailureKind.INTERRUPTED)
-            page = self._page(interrupted, self._deck.clock.now())
+            page = self._page(interrupted, self._context.clock.now())
             try:
                 await self._write(page.step(Again()))
             except StaleError:
@@ -276,19 +282,19 @@ class Drive(Generic[S]):
     async def _carry_out(self, move: Work) -> Result:
         self.at_work = True
         try:
-            frozen = runs.is_frozen(self.state, self._deck.bridge.helm)
+            frozen = runs.is_frozen(self.state, self._context.helm_reader.helm)
             if self._has_news or frozen is not self._frozen:
                 await self.heed()
             result = await self._perform(move)
         finally:
             self.at_work = False
-            self._held_s = self._deck.hands.held_s(self.run)
+            self._held_s = self._context.hands.held_s(self.run)
         assert self.state.open_move is not None, "who carries it out ends it"
         if result is None:
-            known = self._deck.hands.advised(self.run)
+            known = self._context.hands.advised(self.run)
             result = unfinished(self.state.open_move, FailureKind.CANCELLED, known)
-        result = self._deck.hands.clean(result)
-        self._funds.release(spent(result))
+        result = self._context.hands.clean(result)
+        self._reservations.release(spent(result))
         if isinstance(move, TakeTurn):
             self._place.go_back()
         return result
@@ -302,12 +308,12 @@ class Drive(Generic[S]):
         left_s = brakes.seconds_left(
             state.limits, state.tally, state.opened.at, state.open_move.started_at
         )
-        watch = MoveWatch(self, state.open_move.id, self._deck.hands.words)
+        watch = MoveWatch(self, state.open_move.id, self._context.hands.words)
         try:
             within_s = math.inf if left_s is None else left_s
             most = lost_by(state.open_move) if is_capped(move) else None
-            perform = self._deck.hands.perform
-            return await perform(self.run, move, watch, within_s, self._leash, most)
+            perform = self._context.hands.perform
+            return await perform(self.run, move, watch, within_s, self._cancel_handle, most)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
@@ -320,7 +326,7 @@ class Drive(Generic[S]):
     # --- what the agent says while it works ---
 
     def show(self, live: Live) -> None:
-        self._deck.show(self.run, live)
+        self._context.show(self.run, live)
 
     async def record(self, event_at: Callable[[datetime], Event]) -> None:
         """Write down something of the move that is under way, unless it may not go on."""
@@ -337,7 +343,7 @@ class Drive(Generic[S]):
         await anyio.lowlevel.checkpoint_if_cancelled()
         if self._is_cut:
             return True  # it may be shielded from that, but nothing it says counts
-        event = self._deck.hands.clean(event_at(self._deck.clock.now()))
+        event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
             await self._append((Entry(self.run, event),))
         except StaleError:
@@ -349,17 +355,17 @@ class Drive(Generic[S]):
 
     @property
     def _has_news(self) -> bool:
-        return self._heard > self._seq or self._deck.bridge.helm.stops > self._stops_seen
+        return self._heard > self._seq or self._context.helm_reader.helm.stops > self._stops_seen
 
     @property
     def _is_cut(self) -> bool:
-        return runs.cut_by(self.state, self._deck.bridge.helm) != ""
+        return runs.cut_by(self.state, self._context.helm_reader.helm) != ""
 
     async def note(self, move_id: MoveId, item: Item) -> None:
         """Items are written together: at most one write a second, the last ones with the result."""
         if self._is_cut:
             return
-        self._notes.append(self._deck.hands.clean(item))
+        self._notes.append(self._context.hands.clean(item))
         if anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
             self._noted_at = anyio.current_time()
             items, self._notes = tuple(self._notes), []
@@ -373,7 +379,7 @@ class Drive(Generic[S]):
         return unheard[0]
 
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
-        ask = self._deck.appraise(ask, self.state.open_move)
+        ask = self._context.appraise(ask, self.state.open_move)
         answer = ruling(self.state.opened.rules, ask)
         if answer is None or (ask.within and answer.allows):  # that is as if it had not asked
             return answer or await self._ask_a_person(move_id, ask)

@@ -14,7 +14,7 @@ from allstop.engine.steps import Parked
 from allstop.views.runs import left_as
 
 
-class Berth:
+class DrivenRun:
     def __init__(self, drive: Drive[Any]) -> None:
         self.drive = drive
         self.bell = anyio.Event()

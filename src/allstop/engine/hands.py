@@ -31,9 +31,9 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.engine.activity_watch import Heard
-from allstop.engine.cancel_scope import Leash
+from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import Checking
-from allstop.engine.deadlines import Patience, Timekeeper
+from allstop.engine.deadlines import Deadlines, Timekeeper
 from allstop.engine.disk_watch import Space
 from allstop.engine.move_watch import Words
 from allstop.engine.tool_adviser import Advising
@@ -74,7 +74,7 @@ class Hands:
         self._gates = gates
         self._launcher = launcher
         self._times = Timekeeper()
-        self._patience: dict[RunId, Patience] = {}
+        self._deadlines: dict[RunId, Deadlines] = {}
         self._frozen: set[RunId] = set()
         self._held_s: dict[RunId, float] = {}  # how long the last move of a run was held, if it was
         self._advice: dict[RunId, Advising] = {}  # of turns that are under way or were cut
@@ -85,7 +85,7 @@ class Hands:
         move: Work,
         watch: Watch,
         within_s: float,
-        leash: Leash | None = None,
+        cancel_handle: CancelHandle | None = None,
         most: Usage | None = None,
     ) -> Result | None:
         """Do it, within a time that the run's own limits give; None when it was cut.
@@ -95,23 +95,23 @@ class Hands:
         Cancelling ends what was started. Whoever has many moves done gives a leash of their own.
         """
         result: Result | None = None
-        with leash or anyio.CancelScope() as scope:
+        with cancel_handle or anyio.CancelScope() as scope:
             most_s, idle_s = _times_of(move, within_s)
-            patience = self._patience[run] = self._times.begin(most_s, idle_s, scope)
+            deadlines = self._deadlines[run] = self._times.begin(most_s, idle_s, scope)
             if run in self._frozen:
-                patience.hold()
+                deadlines.hold()
             try:
-                result = self._short(move) or await self._do(run, move, Heard(watch, patience))
+                result = self._short(move) or await self._do(run, move, Heard(watch, deadlines))
                 if isinstance(result, Failed):
                     result = self._with_cause(run, result)
             finally:
-                self._times.end(patience)
-                if patience.was_held:
-                    self._held_s[run] = round(patience.held_s, 3)
-                del self._patience[run]
-        if result is None and not patience.was_cut:
+                self._times.end(deadlines)
+                if deadlines.was_held:
+                    self._held_s[run] = round(deadlines.held_s, 3)
+                del self._deadlines[run]
+        if result is None and not deadlines.was_cut:
             used = self.advised(run) if most is None else most
-            return await self._after_time(run, move, patience, within_s, used)
+            return await self._after_time(run, move, deadlines, within_s, used)
         return result
 
     def advised(self, run: RunId) -> Usage:
@@ -136,13 +136,13 @@ class Hands:
     async def _mind_memory(self) -> None:
         while True:
             label, why = await self._launcher.outgrown()
-            if (patience := self._patience.get(RunId(label))) is not None:
-                patience.call_off(FailureKind.OUT_OF_MEMORY, why)
+            if (deadlines := self._deadlines.get(RunId(label))) is not None:
+                deadlines.call_off(FailureKind.OUT_OF_MEMORY, why)
 
     def cut(self, run: RunId) -> None:
         """End what is being done for this run, now."""
-        if run in self._patience:
-            self._patience[run].cut()
+        if run in self._deadlines:
+            self._deadlines[run].cut()
 
     @property
     def _workspaces(self) -> Workspaces:
@@ -212,7 +212,7 @@ class Hands:
         if self._space is None or workspace is None:
             return nullcontext()
         look = self._workspaces.outgrown
-        return self._space.watched(run, workspace, watch.patience, look)
+        return self._space.watched(run, workspace, watch.deadlines, look)
 
     async def _with_gate(
         self, target: str, asked: Awaitable[WorkspaceOpen | Integrated | Failed]
@@ -226,18 +226,18 @@ class Hands:
         return with_(result, gate=await self._gates(target))
 
     async def _after_time(
-        self, run: RunId, move: Work, patience: Patience, within_s: float, used: Usage
+        self, run: RunId, move: Work, deadlines: Deadlines, within_s: float, used: Usage
     ) -> Result | None:
         """A turn that ran out of time may have left work behind."""
-        failed = _ran_out(patience, move, within_s, used)
+        failed = _ran_out(deadlines, move, within_s, used)
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
         with anyio.CancelScope() as scope:
-            self._patience[run] = Patience(self._times, math.inf, math.inf, scope)
+            self._deadlines[run] = Deadlines(self._times, math.inf, math.inf, scope)
             try:
                 return await self._keep(run, move.workspace, failed)
             finally:
-                del self._patience[run]
+                del self._deadlines[run]
         return None
 
     def forget_killed(self, run: RunId) -> None:
@@ -246,13 +246,13 @@ class Hands:
 
     async def freeze(self, run: RunId) -> None:
         self._frozen.add(run)
-        if run in self._patience:
-            self._patience[run].hold()
+        if run in self._deadlines:
+            self._deadlines[run].hold()
         await self._launcher.freeze(run)
 
     async def thaw(self, run: RunId) -> None:
         self._frozen.discard(run)
-        held = self._patience.get(run)
+        held = self._deadlines.get(run)
         await self._launcher.thaw(run)
         if held is not None:
             held.release()
@@ -279,7 +279,7 @@ class Hands:
             del self._advice[run]
         if move.workspace is None:
             return result
-        watch.patience.relax()  # the agent's time is over
+        watch.deadlines.relax()  # the agent's time is over
         return await self._keep(run, move.workspace, result)
 
     def _advising(self, run: RunId, move: TakeTurn, watch: Heard) -> Advising | None:
@@ -303,15 +303,15 @@ def _times_of(move: Work, within_s: float) -> tuple[float, float]:
     return within_s, math.inf
 
 
-def _ran_out(patience: Patience, move: Work, within_s: float, used: Usage) -> Failed:
-    if patience.why:
-        return Failed(kind=patience.kind, message=patience.why, usage=used)
+def _ran_out(deadlines: Deadlines, move: Work, within_s: float, used: Usage) -> Failed:
+    if deadlines.why:
+        return Failed(kind=deadlines.kind, message=deadlines.why, usage=used)
     if isinstance(move, RunChecks) and move.timeout_s is not None and move.timeout_s <= within_s:
         message = f"the checks were not done after {move.timeout_s:g} s"
         return Failed(kind=FailureKind.TIMED_OUT, message=message)
     if not isinstance(move, TakeTurn):
         return Failed(kind=FailureKind.TIMED_OUT, message="the run's time was up")
-    if patience.stalled:
+    if deadlines.stalled:
         message = f"no sign of life for {move.idle_s:g} s"
         return Failed(kind=FailureKind.STALLED, message=message, usage=used)
     seconds = min(move.timeout_s, within_s)

@@ -7,7 +7,7 @@ from allstop.core.ids import HELM
 from allstop.ports import Journal
 
 
-class Bridge:
+class HelmReader:
     """The helm as this process knows it; one reading serves all runs."""
 
     def __init__(self, journal: Journal) -> None:

@@ -10,7 +10,7 @@ from allstop.core.budget import NOTHING, Amount
 from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
-from allstop.engine.context import Deck
+from allstop.engine.context import EngineContext
 from allstop.engine.steps import (
     A_TURN,
     Page,
@@ -29,13 +29,13 @@ UNLIMITED = Limits()
 S = TypeVar("S")
 
 
-class Funds(Generic[S]):
+class Reservations(Generic[S]):
     """At most one turn of a run is under way, so at most one is reserved."""
 
-    def __init__(self, run: RunId, pilot: Pilot[Any], deck: Deck) -> None:
+    def __init__(self, run: RunId, pilot: Pilot[Any], context: EngineContext) -> None:
         self._run = run
         self._ends_talk = pilot.ends_when_stopped
-        self._deck = deck
+        self._context = context
         self._reserved = NOTHING
         self._limits: Limits | None = None
         self._near = ""  # which limit was last told of
@@ -44,7 +44,7 @@ class Funds(Generic[S]):
         """Keep the run's account at the limits that hold now."""
         if limits is not self._limits:
             self._limits = limits
-            self._deck.purse.open(self._run, cap_of(limits), used_so_far(used))
+            self._context.budgets.open(self._run, cap_of(limits), used_so_far(used))
 
     def begin(self, page: Page[S], move: TakeTurn, before: Tally) -> Step[S]:
         """Reserve a turn and lay it out, or what happens instead of it.
@@ -54,11 +54,11 @@ class Funds(Generic[S]):
         if page.state.limits != UNLIMITED:
             self._note_a_near_limit(page)
         amount = A_TURN if move.max_tokens is None else self._price(move, move.max_tokens)
-        refusal = self._deck.purse.reserve(self._run, amount)
+        refusal = self._context.budgets.reserve(self._run, amount)
         if refusal is not None:
             return refused(page, move, str(refusal))
         self._reserved = amount
-        if self._deck.days.is_limited(page.now, self._deck.bridge.helm):
+        if self._context.days.is_limited(page.now, self._context.helm_reader.helm):
             used = used_so_far(page.state.tally).minus(used_so_far(before))
             if (instead := self._instead(page, move, used)) is not None:
                 self.release(NOTHING)
@@ -71,28 +71,28 @@ class Funds(Generic[S]):
         about = verdict.reason.partition(":")[0]
         if verdict.grip is Grip.SOFT and about != self._near:
             self._near = about
-            self._deck.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
+            self._context.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
 
     def hold_back(self, page: Page[S], move: Move) -> Step[S] | None:
         """Where the day has no room for turns, nobody is started who would only wait for it."""
         if not isinstance(move, Spawn) or not move.spec.get("agents"):
             return None
-        found = self._deck.days.short(page.now, self._deck.bridge.helm)
+        found = self._context.days.short(page.now, self._context.helm_reader.helm)
         return short(page, f"limit reached: {found.reason}", found.until) if found else None
 
     def release(self, used: Amount) -> None:
         """The turn is over, or was not begun after all."""
         if self._reserved is not NOTHING or used is not NOTHING:
-            self._deck.purse.settle(self._run, self._reserved, used)
-            self._deck.days.withdraw(self._run)
+            self._context.budgets.settle(self._run, self._reserved, used)
+            self._context.days.withdraw(self._run)
             self._reserved = NOTHING
 
     def _instead(self, page: Page[S], move: TakeTurn, used: Amount) -> Step[S] | None:
         """What happens where the turn does not fit into the day."""
-        days, helm = self._deck.days, self._deck.bridge.helm
+        days, helm = self._context.days, self._context.helm_reader.helm
         found = days.reserve(self._run, self._reserved, used, page.now, helm)
         if warning := days.warning(page.now, helm):
-            self._deck.show(self._run, Live("budget", warning))
+            self._context.show(self._run, Live("budget", warning))
         if found is None:
             return None
         if not found.for_person:
@@ -102,6 +102,6 @@ class Funds(Generic[S]):
         return short(page, f"limit reached: {found.reason}", found.until)
 
     def _price(self, move: TakeTurn, tokens: int) -> Amount:
-        most = self._deck.most_microusd
+        most = self._context.most_microusd
         advice = most(move.adviser.agent, tokens) if move.adviser else 0
         return price(move, most(move.agent, tokens) + advice)

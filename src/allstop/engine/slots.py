@@ -27,7 +27,7 @@ class Ticket:
         self._called = anyio.Event()
 
 
-class Capacity:
+class Slots:
     """Slots for turns. A run that has just had its turn lines up behind all who wait."""
 
     def __init__(self, slots: int | None = None) -> None:
@@ -70,8 +70,8 @@ class Capacity:
 class Place:
     """One run's place: in the line for a slot, in a slot, or in neither."""
 
-    def __init__(self, capacity: Capacity) -> None:
-        self._capacity = capacity
+    def __init__(self, turn_slots: Slots) -> None:
+        self._turn_slots = turn_slots
         self._ticket: Ticket | None = None
         self._in_line = False
 
@@ -79,20 +79,20 @@ class Place:
         """Lines up, if need be."""
         if not self._in_line:
             self._in_line = True
-            self._ticket = self._capacity.line_up()
+            self._ticket = self._turn_slots.line_up()
         return self._ticket is None or self._ticket.granted
 
     @property
     def words(self) -> str:
         """Of one that is in the line."""
-        slots = self._capacity.slots
+        slots = self._turn_slots.slots
         return f"waits for a free slot ({slots} of {slots} taken)"
 
     def leave(self) -> None:
         self._in_line = False
         if self._ticket is not None:
             ticket, self._ticket = self._ticket, None
-            self._capacity.give_back(ticket)
+            self._turn_slots.give_back(ticket)
 
     def go_back(self) -> None:
         """Line up again at once: others who wait come first, but none who don't."""

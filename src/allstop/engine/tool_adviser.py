@@ -80,12 +80,12 @@ class Advising:
         talk = question_talk(ask, self._move.prompt.whole)
         turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._left)
         result: TurnDone | Failed | None = None
-        self._watch.patience.hold()  # it is not the agent that is silent
+        self._watch.deadlines.hold()  # it is not the agent that is silent
         try:
             with anyio.move_on_after(ADVICE_S):
                 result = await self._adviser.take_turn(turn, Unwatched())
         finally:
-            self._watch.patience.release()
+            self._watch.deadlines.release()
         if result is None:
             self.used = _plus(self.used, Usage(input=self._left or 0))  # nobody knows
             return f"no answer within {ADVICE_S:g} s"

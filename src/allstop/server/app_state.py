@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from allstop.app.live_runs import Watcher
-    from allstop.app.project import House
+    from allstop.app.live_runs import LiveRuns
+    from allstop.app.project import Project
     from allstop.app.runs.rewind import Rewinder
-    from allstop.app.supervisor import Station
+    from allstop.app.supervisor import Supervisor
     from allstop.app.usage import Turns
     from allstop.server.access.credentials import OneTimeKeys
     from allstop.server.settings_reload import SettingsKeeper
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Desk(NamedTuple):
-    house: House
-    station: Station
-    watcher: Watcher
+    project: Project
+    supervisor: Supervisor
+    live_runs: LiveRuns
     hub: Hub
     keys: OneTimeKeys
     settings: SettingsKeeper

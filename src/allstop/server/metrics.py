@@ -23,26 +23,26 @@ async def text(desk: Desk) -> str:
 
 
 def _samples(desk: Desk) -> Iterator[tuple[str, str, str, dict[str, str], float]]:
-    watcher = desk.watcher
+    live_runs = desk.live_runs
     runs: Counter[tuple[str, str]] = Counter()
-    for head in watcher.heads:
+    for head in live_runs.heads:
         runs[head.kind, "over" if head.closed else "open"] += 1
     for (kind, state), count in sorted(runs.items()):
         yield "allstop_runs", "gauge", "Runs.", {"kind": kind, "state": state}, count
-    yield "allstop_driven", "gauge", "Runs that a process drives.", {}, len(watcher.holders())
-    stopped = float(watcher.helm.hold is Hold.STOPPED)
+    yield "allstop_driven", "gauge", "Runs that a process drives.", {}, len(live_runs.holders())
+    stopped = float(live_runs.helm.hold is Hold.STOPPED)
     yield "allstop_stopped", "gauge", "1 while an Allstop is in force.", {}, stopped
-    yield "allstop_stops_total", "counter", "Allstops so far.", {}, watcher.helm.stops
-    yield "allstop_events_total", "counter", "Events in the journal.", {}, watcher.pos
+    yield "allstop_stops_total", "counter", "Allstops so far.", {}, live_runs.helm.stops
+    yield "allstop_events_total", "counter", "Events in the journal.", {}, live_runs.pos
     yield "allstop_listeners", "gauge", "Open event streams.", {}, desk.hub.listeners
 
 
 async def _board(desk: Desk) -> list[tuple[str, str, str, dict[str, str], float]]:
-    run = await desk.watcher.board()
+    run = await desk.live_runs.board()
     if run is None:
         return []
     state, tally = run.pilot, run.tally
-    halted = stopped(state, desk.watcher.helm, await desk.watcher.below(state))
+    halted = stopped(state, desk.live_runs.helm, await desk.live_runs.below(state))
     shown = {status.value: 0 for status in state.board.counts} | counts(state.board, halted)
     tasks = [
         ("allstop_tasks", "gauge", "Tasks of the board.", {"status": status}, float(count))

@@ -15,10 +15,10 @@ import uvicorn
 from allstop.adapters.live_text import Ear, ear
 from allstop.adapters.processes.socket_owner.connection_peers import Peers
 from allstop.app.control_room import room_for_one
-from allstop.app.live_runs import Watcher
-from allstop.app.live_text import EARS, Speech
+from allstop.app.live_runs import LiveRuns
+from allstop.app.live_text import EARS, LiveText
 from allstop.app.runs.rewind import Rewinder
-from allstop.app.supervisor import Station, station
+from allstop.app.supervisor import Supervisor, supervisor
 from allstop.app.usage import Turns
 from allstop.core.errors import AllstopError
 from allstop.ports import Live
@@ -38,7 +38,7 @@ from allstop.server.stream.recent_events import Ring
 from allstop.server.stream.view_changes import Changes
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings.model.host import Server as Wishes
 
 MOST_CONNECTIONS = 4096
@@ -64,22 +64,22 @@ class _Server(uvicorn.Server):
 Say = Callable[[str], None]
 
 
-async def serve(house: House, say: Say, tell_ready: Callable[[Ready], None]) -> None:
+async def serve(project: Project, say: Say, tell_ready: Callable[[Ready], None]) -> None:
     """Until it is told to end.
 
     Raises:
         AllstopError: it can't be had here, or there is one already.
     """
-    wishes = house.settings.server
+    wishes = project.settings.server
     check_reach(wishes)
     with (
-        room_for_one(house.folder) as announcement,
-        logging_to(house.folder / "logs" / "server.log", lambda: house.secrets),
+        room_for_one(project.folder) as announcement,
+        logging_to(project.folder / "logs" / "server.log", lambda: project.secrets),
         listening(wishes.host, wishes.port) as listener,
     ):
         port = listener.getsockname()[1]
-        url, locks = url_of(wishes, port), _locks(house, wishes, port)
-        async with _desk(house, locks.keys, say) as desk, anyio.create_task_group() as group:
+        url, locks = url_of(wishes, port), _locks(project, wishes, port)
+        async with _desk(project, locks.keys, say) as desk, anyio.create_task_group() as group:
             site = Site(desk, static_files.files_in(static_files.FOLDER))
             server = _server(Guard(site, locks), wishes)
             group.start_soon(_heed_signals, desk.hub, server)
@@ -90,29 +90,29 @@ async def serve(house: House, say: Say, tell_ready: Callable[[Ready], None]) -> 
 
 
 @asynccontextmanager
-async def _desk(house: House, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk]:
+async def _desk(project: Project, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk]:
     """Everything that answers are made from, at work for as long as the block lasts."""
-    watcher = Watcher(house)
-    await watcher.begin()
-    changes = Changes(watcher)
+    live_runs = LiveRuns(project)
+    await live_runs.begin()
+    changes = Changes(live_runs)
     await changes.begin()
-    ring = Ring(Place(watcher.pos, time.time_ns() // 1_000_000))
-    hub = Hub(watcher, changes, ring)
-    watcher.tell(hub.hear)
-    async with station(house, say) as driver, anyio.create_task_group() as group:
-        keeper = SettingsKeeper(house, say, driver.settings_changed)
-        driver.view(Speech(driver.engine, hub.show).show)
-        with ear(house.folder / EARS) as own:
-            for work in (watcher.follow, hub.beat, keeper.keep, driver.keep_clean):
+    ring = Ring(Place(live_runs.pos, time.time_ns() // 1_000_000))
+    hub = Hub(live_runs, changes, ring)
+    live_runs.tell(hub.hear)
+    async with supervisor(project, say) as driver, anyio.create_task_group() as group:
+        keeper = SettingsKeeper(project, say, driver.settings_changed)
+        driver.view(LiveText(driver.engine, hub.show).show)
+        with ear(project.folder / EARS) as own:
+            for work in (live_runs.follow, hub.beat, keeper.keep, driver.keep_clean):
                 group.start_soon(work)
             group.start_soon(_overhear, own, hub)
             group.start_soon(_go_on, driver, say)
-            rewinder, turns = Rewinder(house.journal), Turns(house.journal)
-            yield Desk(house, driver, watcher, hub, keys, keeper, rewinder, turns)
+            rewinder, turns = Rewinder(project.journal), Turns(project.journal)
+            yield Desk(project, driver, live_runs, hub, keys, keeper, rewinder, turns)
             group.cancel_scope.cancel()
 
 
-async def _go_on(driver: Station, say: Say) -> None:
+async def _go_on(driver: Supervisor, say: Say) -> None:
     """Boards go on by themselves after a crash or a restart; all else waits for a person."""
     try:
         if await driver.go_on_with_board():
@@ -156,10 +156,10 @@ def _server(app: Guard, wishes: Wishes) -> _Server:
     )
 
 
-def _locks(house: House, wishes: Wishes, port: int) -> Locks:
+def _locks(project: Project, wishes: Wishes, port: int) -> Locks:
     return Locks(
         terms=terms_of(wishes, port),
-        token=kept_token(house.folder / "token"),
+        token=kept_token(project.folder / "token"),
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),

@@ -20,7 +20,7 @@ from allstop.server import wire_types
 from allstop.views.auto import guards, run_plan, stop_condition
 
 if TYPE_CHECKING:
-    from allstop.app.live_runs import Watcher
+    from allstop.app.live_runs import LiveRuns
 
 
 def hold_view(helm: Helm) -> wire_types.HoldView:
@@ -28,10 +28,10 @@ def hold_view(helm: Helm) -> wire_types.HoldView:
 
 
 async def task_view(
-    watcher: Watcher, board: Board, task: Task, halted: Collection[str]
+    live_runs: LiveRuns, board: Board, task: Task, halted: Collection[str]
 ) -> overview.TaskView:
     """`halted` are the tasks that were stopped."""
-    warning = await watcher.warning(task)
+    warning = await live_runs.warning(task)
     return overview.view(board, task, warning, stopped=task.id in halted)
 
 
@@ -65,12 +65,12 @@ def _asking(state: RunState[Any], ask: Ask, patience_s: float | None) -> wire_ty
     return wire_types.Asking(ask=ask, since=since, until=until)
 
 
-async def talk_view(watcher: Watcher, run: RunId) -> wire_types.RoomSummary:
+async def talk_view(live_runs: LiveRuns, run: RunId) -> wire_types.RoomSummary:
     """Of a run that is a room's thread."""
-    state: RoomState = (await watcher.run(run)).state.pilot
+    state: RoomState = (await live_runs.run(run)).state.pilot
     return wire_types.RoomSummary(
         thread=thread_of(run) or "",
-        run=await watcher.view(run),
+        run=await live_runs.view(run),
         session=_session(state.session) if state.session else None,
         last=state.last,
     )

@@ -20,17 +20,17 @@ from allstop.settings.schema import kind_at
 from allstop.settings.value_types import expected
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-def listed(house: House, problem: str) -> SettingList:
-    loaded = house.loaded
-    if house.root is None:
+def listed(project: Project, problem: str) -> SettingList:
+    loaded = project.loaded
+    if project.root is None:
         shown = [_row(row, Standing()) for row in rows(loaded)]
         return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
-    file, there = _file(house)
+    file, there = _file(project)
     counting = {row.key: row for row in rows(loaded)}
-    all_rows = {**_coming(house, counting.keys()), **counting} if not file.problem else counting
+    all_rows = {**_coming(project, counting.keys()), **counting} if not file.problem else counting
     return SettingList(
         settings=[_row(row, there.get(key, Standing())) for key, row in all_rows.items()],
         file=file,
@@ -39,16 +39,16 @@ def listed(house: House, problem: str) -> SettingList:
     )
 
 
-def _coming(house: House, known: KeysView[str]) -> dict[str, Row]:
+def _coming(project: Project, known: KeysView[str]) -> dict[str, Row]:
     """In place of what counts, where the checkout has settings that don't: a new agent's, say."""
-    checkout = house.checkout
+    checkout = project.checkout
     return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}
 
 
-def _file(house: House) -> tuple[SettingsFile, dict[str, Standing]]:
+def _file(project: Project) -> tuple[SettingsFile, dict[str, Standing]]:
     try:
-        content, digest = content_of(house.repository / FILE_NAME), digest_of(house)
-        there = standings(content or b"", house.loaded, house.checkout)
+        content, digest = content_of(project.repository / FILE_NAME), digest_of(project)
+        there = standings(content or b"", project.loaded, project.checkout)
     except (AllstopError, SettingsError) as error:
         return SettingsFile(exists=True, digest="", problem=str(error)), {}
     return SettingsFile(exists=content is not None, digest=digest, problem=""), there

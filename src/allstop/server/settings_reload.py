@@ -14,7 +14,7 @@ from allstop.settings import FILE_NAME, Loaded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.server.wire_types import SettingList
 
 LOOK_S = 2.0
@@ -25,14 +25,14 @@ class SettingsKeeper:
 
     def __init__(
         self,
-        house: House,
+        project: Project,
         say: Callable[[str], None],
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._changed = changed
-        self._house = house
+        self._project = project
         self._say = say
-        self._git = git_folders(house.root or Path())
+        self._git = git_folders(project.root or Path())
         self._seen = self._signs()
         self._loaded: Loaded | None = None
         self._shown: SettingList | None = None
@@ -42,10 +42,10 @@ class SettingsKeeper:
     def listed(self) -> SettingList:
         """Every setting in force; the list is made once for all who ask."""
         self.look()
-        loaded = self._house.loaded
+        loaded = self._project.loaded
         if loaded is not self._loaded or self._shown is None:
             self._loaded = loaded
-            self._shown = listed(self._house, self.problem)
+            self._shown = listed(self._project, self.problem)
         return self._shown
 
     async def keep(self) -> None:
@@ -60,18 +60,18 @@ class SettingsKeeper:
             return
         self._seen = signs
         self._shown = None
-        settings = self._house.settings
-        before, self.problem = self.problem, self._house.renew_settings()
+        settings = self._project.settings
+        before, self.problem = self.problem, self._project.renew_settings()
         if self.problem and self.problem != before:
             self._say(f"The changed settings are not in force: {self.problem}")
         elif before and not self.problem:
             self._say("The settings are right again and in force.")
-        if self._house.settings != settings:
+        if self._project.settings != settings:
             self._changed()
 
     def _signs(self) -> list[tuple[int, int] | None]:
         """Of every file that has a say: the branch's file changes with the branch."""
-        environment, root = self._house.environment, self._house.root
+        environment, root = self._project.environment, self._project.root
         files = [environment.user_file, environment.trust_file]
         if root is not None:
             heads = self._git.common / "refs" / "heads"
@@ -80,7 +80,7 @@ class SettingsKeeper:
         return [_sign(file) for file in files]
 
     def _branches(self, heads: Path) -> list[Path]:
-        branch = self._house.settings.project.target
+        branch = self._project.settings.project.target
         return [heads / branch] if branch else sorted(heads.glob("*"))[:100]
 
 

@@ -48,13 +48,13 @@ class Site:
 
     def _refused(self, found: Refusal) -> Response:
         """What was asked for, or what an error says, may have a secret in it."""
-        scrub = self._desk.house.secrets.scrub
+        scrub = self._desk.project.secrets.scrub
         return responses.refused(
             found._replace(message=scrub(found.message), hint=scrub(found.hint))
         )
 
     def _said(self, value: object) -> Response:
-        return responses.json(self._desk.house.secrets.hidden_in(value))
+        return responses.json(self._desk.project.secrets.hidden_in(value))
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
@@ -69,7 +69,7 @@ class Site:
             case path_matcher.STREAM:
                 return self._stream(request)
             case path_matcher.METRICS:
-                await self._desk.watcher.catch_up()
+                await self._desk.live_runs.catch_up()
                 return PlainTextResponse(await metrics.text(self._desk))
             case _ if path.startswith("/api/"):
                 return responses.refused(_NOWHERE)
@@ -83,7 +83,7 @@ class Site:
         if isinstance(route, Change):
             body = msgspec.json.decode(await request.body() or b"{}", type=route.body)
             return self._said(await route.do(self._desk, given, body))
-        await self._desk.watcher.catch_up()
+        await self._desk.live_runs.catch_up()
         return self._said(await route.do(self._desk, given))
 
     def _stream(self, request: Request) -> Response:
@@ -101,7 +101,9 @@ class Site:
             return responses.refused(
                 Refusal(422, "invalid", f"there are no events {', '.join(sorted(unknown))[:200]}")
             )
-        listener = Listener(self._desk.hub, self._desk.house.journal, Wish(given.run, kinds), place)
+        listener = Listener(
+            self._desk.hub, self._desk.project.journal, Wish(given.run, kinds), place
+        )
         return StreamingResponse(
             self._spoken(listener, request.scope["may_go_on"]),
             media_type="text/event-stream",
@@ -114,7 +116,7 @@ class Site:
         hub = self._desk.hub
         hub.listeners += 1
         try:
-            async for chunk in listener.chunks(self._desk.watcher):
+            async for chunk in listener.chunks(self._desk.live_runs):
                 if not may_go_on(hub.beats):
                     return
                 if chunk:

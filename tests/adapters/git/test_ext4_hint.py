@@ -8,7 +8,7 @@ from contextlib import suppress
 from allstop.adapters.git.workspace.ext4_hint import make_ground
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
-from allstop.app.project import House
+from allstop.app.project import Project
 from allstop.settings import Environment
 
 
@@ -42,11 +42,11 @@ def test_q5_workspaces_begin_far_from_each_other_where_the_disk_can_do_so(tmp_pa
 
 async def test_q5_the_folder_of_a_repository_is_such_a_one(root, tmp_path):
     variables = {"PATH": os.environ["PATH"]}
-    house = House(root, Environment(home=tmp_path / "home", variables=variables))
+    project = Project(root, Environment(home=tmp_path / "home", variables=variables))
     launcher = await make_launcher("auto", tmp_path / "live")
 
-    workspaces = await runtime.workspaces(house, launcher)
+    workspaces = await runtime.workspaces(project, launcher)
     workspaces.close()
-    house.close()
+    project.close()
 
     assert is_marked(root / ".allstop" / "workspaces") == takes_marks(tmp_path)

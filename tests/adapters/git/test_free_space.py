@@ -13,7 +13,7 @@ from allstop.adapters.git.workspace.free_space import size_of
 ON_A_SMALL_DISK = """
 import sys
 from pathlib import Path
-from allstop.adapters.git.room import shortage
+from allstop.adapters.git.workspace.free_space import shortage
 
 folder = Path(sys.argv[1])
 print("before:", shortage(folder, 8 * 1024**2))

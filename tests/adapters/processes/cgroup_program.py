@@ -36,7 +36,7 @@ time.sleep(600)
 
 ABANDONED = """
 import time
-from allstop.adapters.processes.groups import our_groups
+from allstop.adapters.processes.memory.cgroups import our_groups
 our_groups().make(50)
 print("made", flush=True)
 time.sleep(600)

@@ -17,8 +17,8 @@ from pathlib import Path
 import anyio
 
 from adapters.processes.place import Place, run
-from allstop.adapters.git.lasting import Lasting, kill
-from allstop.adapters.processes.probe import make_launcher
+from allstop.adapters.git.repository.git_daemon import Lasting, kill
+from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.open_files import hold_many
 
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -18,10 +18,10 @@ from allstop.ports import Agent as AgentPort
 from allstop.settings.model import STANDARD_KEY, Agent, Driver
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-class CrewError(AllstopError):
+class AgentSetupError(AllstopError):
     """An agent that can't be used as it is configured."""
 
 
@@ -53,9 +53,9 @@ async def load_sdks(drivers: Iterable[Driver]) -> None:
         await anyio.to_thread.run_sync(importlib.import_module, name)
 
 
-def hire_model(house: House, name: str, settings: Agent) -> AgentPort:
+def hire_model(project: Project, name: str, settings: Agent) -> AgentPort:
     """The SDKs are imported here, before anything runs: that takes a second or two."""
-    key = key_for(house, name, settings)
+    key = key_for(project, name, settings)
     from allstop.adapters.agents.api.http_client import NO_KEY, Endpoint
 
     provider = PROVIDERS[settings.driver]
@@ -66,20 +66,20 @@ def hire_model(house: House, name: str, settings: Agent) -> AgentPort:
         key_name=key_name(settings),
         is_vendors=settings.base_url is None,
     )
-    tariff = tariff_of(house, settings.driver, endpoint.model, free=settings.flat_rate)
+    tariff = tariff_of(project, settings.driver, endpoint.model, free=settings.flat_rate)
     match settings.driver:
         case Driver.ANTHROPIC:
             from allstop.adapters.agents.api.anthropic_messages import anthropic_agent
 
-            return anthropic_agent(endpoint, name=name, tariff=tariff, clock=house.clock)
+            return anthropic_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
         case Driver.OPENAI:
             from allstop.adapters.agents.api.openai_responses import openai_agent
 
-            return openai_agent(endpoint, name=name, tariff=tariff, clock=house.clock)
+            return openai_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
         case _:
             from allstop.adapters.agents.api.openai_responses import ollama_agent
 
-            return ollama_agent(endpoint, name=name, tariff=tariff, clock=house.clock)
+            return ollama_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
 
 
 def where(settings: Agent) -> str:
@@ -97,16 +97,16 @@ def key_name(settings: Agent) -> str:
     return STANDARD_KEY.get(settings.driver, "")
 
 
-def key_for(house: House, name: str, settings: Agent) -> str:
+def key_for(project: Project, name: str, settings: Agent) -> str:
     if not (variable := key_name(settings)):
         return ""
-    key = house.environment.variables.get(variable, "").strip()
+    key = project.environment.variables.get(variable, "").strip()
     if not key:
-        raise CrewError(
+        raise AgentSetupError(
             f"agent {name!r} has no key: the variable {variable} is not set",
             f"export {variable}=…, name another variable with api_key_env, "
             'or set api_key_env = "" for an endpoint without keys',
         )
     if not key.isascii() or not key.isprintable():
-        raise CrewError(f"agent {name!r}: what the variable {variable} holds can't be a key")
+        raise AgentSetupError(f"agent {name!r}: what the variable {variable} holds can't be a key")
     return key

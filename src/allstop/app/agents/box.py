@@ -12,12 +12,12 @@ from allstop.ports import Box, Caps, Network
 from allstop.settings.model import Network as NetworkSetting
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-def box(house: House) -> Box:
+def box(project: Project) -> Box:
     """Without a home and without a workspace."""
-    settings = house.settings
+    settings = project.settings
     limits = settings.limits
     return Box(
         home="",
@@ -31,8 +31,8 @@ def box(house: House) -> Box:
     )
 
 
-def own_box(house: House, home: Path) -> Box:
+def own_box(project: Project, home: Path) -> Box:
     """For an agent's turns without a workspace, in a home of its own."""
-    house.make_folder()
+    project.make_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return replace(box(house), home=str(home))
+    return replace(box(project), home=str(home))

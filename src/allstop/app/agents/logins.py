@@ -12,14 +12,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.agents.api_models import CrewError
+from allstop.app.agents.api_models import AgentSetupError
 from allstop.core.errors import AllstopError
 from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 class Login(NamedTuple):
@@ -45,32 +45,32 @@ PASSED = frozenset(
 """What a login may need: a terminal, a browser, a way out. No keys."""
 
 
-def login_home(house: House, name: str, settings: Agent) -> Path:
+def login_home(project: Project, name: str, settings: Agent) -> Path:
     """Of the agent's account; agents of one account share it."""
-    return house.environment.trust_file.parent / "logins" / (settings.account or name)
+    return project.environment.trust_file.parent / "logins" / (settings.account or name)
 
 
-def has_login(house: House, name: str, settings: Agent) -> bool:
+def has_login(project: Project, name: str, settings: Agent) -> bool:
     """A variable that is named for the key, or an address, comes before a login."""
     if settings.api_key_env is not None or settings.base_url is not None:
         return False
     login = LOGINS.get(settings.driver)
-    return login is not None and (login_home(house, name, settings) / login.file).is_file()
+    return login is not None and (login_home(project, name, settings) / login.file).is_file()
 
 
-def log_in(house: House, name: str, program: str, words: Sequence[str]) -> Path:
+def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> Path:
     """Let the agent's own program log in, at this terminal; the home that it then has.
 
     Raises:
         AllstopError: it did not.
     """
-    settings = house.settings.agents[name]
-    login, home = LOGINS[settings.driver], login_home(house, name, settings)
+    settings = project.settings.agents[name]
+    login, home = LOGINS[settings.driver], login_home(project, name, settings)
     home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=home.parent) as folder:
         fresh = Path(folder) / "home"
         fresh.mkdir(mode=0o700)
-        _run((program, *login.words, *words), fresh, house.environment.variables)
+        _run((program, *login.words, *words), fresh, project.environment.variables)
         if not (fresh / login.file).is_file():
             raise AllstopError(f"{program} left no login behind", "see what it said above")
         if home.exists():
@@ -87,7 +87,9 @@ def can_log_in(name: str, settings: Agent) -> None:
     if settings.driver not in LOGINS:
         with_one = ", ".join(driver.value for driver in LOGINS)
         driver = settings.driver.value
-        raise CrewError(f"agent {name!r}: {driver} has no login", f"drivers that have: {with_one}")
+        raise AgentSetupError(
+            f"agent {name!r}: {driver} has no login", f"drivers that have: {with_one}"
+        )
 
 
 def _run(argv: tuple[str, ...], home: Path, host: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from allstop.settings.model import Driver
 
 if TYPE_CHECKING:
     from allstop.adapters.agents.api.token_prices import Tariff
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 PRICED_AS = {
     Driver.OPENAI: "openai",
@@ -20,12 +20,12 @@ PRICED_AS = {
 """A driver's provider in the price list; none for what runs on one's own machine."""
 
 
-def tariff(house: House, driver: Driver, model: str, *, free: bool) -> Tariff:
+def tariff(project: Project, driver: Driver, model: str, *, free: bool) -> Tariff:
     """`free`: a subscription, whose tokens are only counted."""
     from allstop.adapters.agents.api.token_prices import OwnPrice, Tariff
 
     own = None
-    if (given := house.settings.prices.get(model)) is not None:
+    if (given := project.settings.prices.get(model)) is not None:
         own = OwnPrice(
             input_mtok=given.input_mtok,
             output_mtok=given.output_mtok,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from allstop.app.agents.acp import hire_acp, where_acp
-from allstop.app.agents.api_models import PROVIDERS, CrewError, hire_model, key_for
+from allstop.app.agents.api_models import PROVIDERS, AgentSetupError, hire_model, key_for
 from allstop.app.agents.api_models import where as where_model
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import find_claude, hire_claude, where_claude
@@ -22,14 +22,14 @@ from allstop.settings import FILE_NAME, roster
 from allstop.settings.model import TALKERS, Agent, Driver
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-class Crew(Mapping[AgentName, AgentPort]):
+class Agents(Mapping[AgentName, AgentPort]):
     """The agents of a process: each is made when it is first wanted, or wanted otherwise."""
 
-    def __init__(self, house: House, launcher: Launcher) -> None:
-        self._house = house
+    def __init__(self, project: Project, launcher: Launcher) -> None:
+        self._project = project
         self._launcher = launcher
         self._made: dict[AgentName, AgentPort] = {}
         self._as: dict[AgentName, tuple[Agent, Box]] = {}
@@ -42,10 +42,10 @@ class Crew(Mapping[AgentName, AgentPort]):
             CrewError: one of them can't work here.
         """
         for name in names:
-            wanted = (settings_of(self._house, name), box(self._house))
+            wanted = (settings_of(self._project, name), box(self._project))
             if self._as.get(name) == wanted:
                 continue
-            new = make(self._house, self._launcher, name)
+            new = make(self._project, self._launcher, name)
             if name in self._made:  # it may be in the middle of a turn
                 self._let_go.append(self._made[name])
             self._made[name] = new
@@ -53,11 +53,11 @@ class Crew(Mapping[AgentName, AgentPort]):
 
     def __getitem__(self, name: AgentName) -> AgentPort:
         if name not in self._made:
-            if ":" not in name and name not in self._house.settings.agents:
+            if ":" not in name and name not in self._project.settings.agents:
                 raise KeyError(name)
             try:
                 self.hire([name])
-            except CrewError as error:
+            except AgentSetupError as error:
                 return Absent(error)
         return self._made[name]
 
@@ -75,7 +75,7 @@ class Crew(Mapping[AgentName, AgentPort]):
 class Absent:
     """Stands for an agent that can't work here; whoever asks it for a turn is told why."""
 
-    def __init__(self, error: CrewError) -> None:
+    def __init__(self, error: AgentSetupError) -> None:
         self._why = f"{error.message} ({error.hint})" if error.hint else error.message
 
     @property
@@ -89,34 +89,34 @@ class Absent:
         pass
 
 
-def known(house: House, name: str) -> AgentName:
+def known(project: Project, name: str) -> AgentName:
     """An agent that is configured.
 
     Raises:
         CrewError: it isn't.
     """
-    agents = house.settings.agents
+    agents = project.settings.agents
     if name not in agents:
-        raise CrewError(f"there is no agent {name!r}", configured(house))
+        raise AgentSetupError(f"there is no agent {name!r}", configured(project))
     return AgentName(name)
 
 
-def configured(house: House) -> str:
+def configured(project: Project) -> str:
     """Who there is; and where others are in a file that does not count yet, that."""
-    names = f"configured: {', '.join(house.settings.agents) or 'none'}"
-    return "; ".join(filter(None, [names, house.loaded.uncounted]))
+    names = f"configured: {', '.join(project.settings.agents) or 'none'}"
+    return "; ".join(filter(None, [names, project.loaded.uncounted]))
 
 
-def how_to_name_one(house: House) -> str:
+def how_to_name_one(project: Project) -> str:
     """What to do where no agent is configured at all."""
-    if house.loaded.uncounted:
-        return house.loaded.uncounted
-    if house.root is None or not (house.root / FILE_NAME).exists():
+    if project.loaded.uncounted:
+        return project.loaded.uncounted
+    if project.root is None or not (project.root / FILE_NAME).exists():
         return "`allstop init` proposes those that are installed"
     return f"describe one under [agents.NAME] in {FILE_NAME}"
 
 
-def settings_of(house: House, name: AgentName) -> Agent:
+def settings_of(project: Project, name: AgentName) -> Agent:
     """Of a configured agent; or of a model that is named as DRIVER:MODEL.
 
     Raises:
@@ -124,17 +124,17 @@ def settings_of(house: House, name: AgentName) -> Agent:
     """
     driver, _, model = name.partition(":")
     if not model:
-        return house.settings.agents[known(house, name)]
+        return project.settings.agents[known(project, name)]
     if driver not in TALKERS:
         kinds = ", ".join(sorted(each.value for each in TALKERS))
-        raise CrewError(f"{name!r}: there is no model behind {driver!r}", f"drivers: {kinds}")
-    address = ollama_address(house) if driver == Driver.OLLAMA else None
+        raise AgentSetupError(f"{name!r}: there is no model behind {driver!r}", f"drivers: {kinds}")
+    address = ollama_address(project) if driver == Driver.OLLAMA else None
     return Agent(driver=Driver(driver), model=model, base_url=address)
 
 
-def ollama_address(house: House) -> str:
+def ollama_address(project: Project) -> str:
     """As its own variable says, else where it usually is."""
-    host = house.environment.variables.get("OLLAMA_HOST", "").strip().rstrip("/")
+    host = project.environment.variables.get("OLLAMA_HOST", "").strip().rstrip("/")
     if not host:
         return PROVIDERS[Driver.OLLAMA].base_url
     place = urlsplit(host if "://" in host else f"http://{host}")
@@ -143,41 +143,41 @@ def ollama_address(house: House) -> str:
     return f"{place.scheme}://{name}:{place.port or 11434}/v1"
 
 
-def chosen(house: House, name: str | None = None) -> tuple[AgentName, ...]:
+def chosen(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
     """Who works, in order of preference.
 
     Raises:
         CrewError: nobody can.
     """
-    settings = house.settings
-    names = roster(settings) if name is None else (known(house, name),)
+    settings = project.settings
+    names = roster(settings) if name is None else (known(project, name),)
     if not names and settings.agents:
-        raise CrewError(
+        raise AgentSetupError(
             f"no agent that can work is configured: {', '.join(settings.agents)} can only talk",
             "add one with the driver codex, claude-code, acp or command; rooms need none",
         )
     if not names:
-        raise CrewError("no agent is configured", how_to_name_one(house))
+        raise AgentSetupError("no agent is configured", how_to_name_one(project))
     for each in names:
         if settings.agents[each].driver in TALKERS:
-            raise CrewError(
+            raise AgentSetupError(
                 f"agent {each!r} is a model without hands: it can't work on files",
                 "it can sit in a room; for work use the driver codex, claude-code, acp or command",
             )
     return tuple(AgentName(each) for each in names)
 
 
-def refuse_absent(house: House, names: Iterable[AgentName]) -> None:
+def refuse_absent(project: Project, names: Iterable[AgentName]) -> None:
     """Before anything is written down for them to do.
 
     Raises:
         CrewError: one of them can't work here.
     """
     for name in names:
-        where(house, name, settings_of(house, name))
+        where(project, name, settings_of(project, name))
 
 
-def where(house: House, name: str, settings: Agent) -> str:
+def where(project: Project, name: str, settings: Agent) -> str:
     """What would be started, for people.
 
     Raises:
@@ -186,103 +186,103 @@ def where(house: House, name: str, settings: Agent) -> str:
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
-            if not ((house.root or Path.cwd()) / script).is_file():
+            if not ((project.root or Path.cwd()) / script).is_file():
                 hint = f"there is no file {script}"
-                raise CrewError(f"agent {name!r}: the script can't be read", hint)
+                raise AgentSetupError(f"agent {name!r}: the script can't be read", hint)
             return script
         case Driver.COMMAND:
-            return program(_words(house, name, settings)[0], house)
+            return program(_words(project, name, settings)[0], project)
         case Driver.CODEX:
-            return where_codex(house, name, settings)
+            return where_codex(project, name, settings)
         case Driver.CLAUDE_CODE:
-            return where_claude(house, name, settings)
+            return where_claude(project, name, settings)
         case Driver.ACP:
-            return where_acp(house, name, settings)
+            return where_acp(project, name, settings)
         case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
-            key_for(house, name, settings)
+            key_for(project, name, settings)
             return where_model(settings)
 
 
-def make(house: House, launcher: Launcher, name: AgentName) -> AgentPort:
-    settings = settings_of(house, name)
+def make(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
+    settings = settings_of(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
-            return _scripted(house, launcher, name, settings)
+            return _scripted(project, launcher, name, settings)
         case Driver.COMMAND:
-            return _command(house, launcher, name, settings)
+            return _command(project, launcher, name, settings)
         case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
-            return hire_model(house, name, settings)
+            return hire_model(project, name, settings)
         case Driver.CODEX:
-            return hire_codex(house, launcher, name, settings)
+            return hire_codex(project, launcher, name, settings)
         case Driver.CLAUDE_CODE:
-            return hire_claude(house, launcher, name, settings)
+            return hire_claude(project, launcher, name, settings)
         case Driver.ACP:
-            return hire_acp(house, launcher, name, settings)
+            return hire_acp(project, launcher, name, settings)
 
 
-def _scripted(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     from allstop.adapters.agents.script import read_script
     from allstop.adapters.agents.scripted import ScriptedAgent
 
     assert settings.script is not None, "the settings demand one"
-    path = (house.root or Path.cwd()) / settings.script
+    path = (project.root or Path.cwd()) / settings.script
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CrewError(f"agent {name!r}: the script can't be read: {error}") from error
+        raise AgentSetupError(f"agent {name!r}: the script can't be read: {error}") from error
     return ScriptedAgent(
         read_script(text, settings.script),
         launcher=launcher,
-        clock=house.clock,
-        trusted=house.is_trusted,
+        clock=project.clock,
+        trusted=project.is_trusted,
     )
 
 
-def _command(house: House, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
+def _command(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     from allstop.adapters.agents.command import CommandAgent
     from allstop.adapters.agents.turn_socket import Doors
 
-    first, *others = _words(house, name, settings)
+    first, *others = _words(project, name, settings)
     return CommandAgent(
-        (program(first, house), *others),
+        (program(first, project), *others),
         launcher=launcher,
-        room=own_box(house, house.folder / "homes" / name),
-        clock=house.clock,
+        room=own_box(project, project.folder / "homes" / name),
+        clock=project.clock,
         prompt=settings.prompt.value,
-        env=_environment(house, settings),
-        limit_patterns=house.settings.retry.rate_limit_patterns,
-        doors=Doors(house.folder / "desks"),
+        env=_environment(project, settings),
+        limit_patterns=project.settings.retry.rate_limit_patterns,
+        doors=Doors(project.folder / "desks"),
     )
 
 
-def _words(house: House, name: str, settings: Agent) -> tuple[str, ...]:
+def _words(project: Project, name: str, settings: Agent) -> tuple[str, ...]:
     """The program and its arguments."""
     if settings.command:
         return tuple(settings.command)
-    withheld = [u for u in house.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
+    withheld = [u for u in project.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
     hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
-    raise CrewError(f"agent {name!r} has no command", hint)
+    raise AgentSetupError(f"agent {name!r} has no command", hint)
 
 
-def own_program(house: House, name: str, settings: Agent) -> str:
+def own_program(project: Project, name: str, settings: Agent) -> str:
     """The program of an agent that has one of its vendor's."""
     find = find_codex if settings.driver is Driver.CODEX else find_claude
-    return find(house, name, settings)
+    return find(project, name, settings)
 
 
-def program(name: str, house: House) -> str:
+def program(name: str, project: Project) -> str:
     """The program as this machine finds it; a relative path is one of the repository's."""
     if "/" in name:
         return name
-    found = shutil.which(name, path=house.environment.variables.get("PATH"))
+    found = shutil.which(name, path=project.environment.variables.get("PATH"))
     if found is None:
-        raise CrewError(
+        raise AgentSetupError(
             f"the program {name!r} is not on PATH", "install it, or give its whole path"
         )
     return found
 
 
-def _environment(house: House, settings: Agent) -> Mapping[str, str]:
-    host = house.environment.variables
+def _environment(project: Project, settings: Agent) -> Mapping[str, str]:
+    host = project.environment.variables
     passed = {name: host[name] for name in settings.pass_env if name in host}
     return {**passed, **settings.env}

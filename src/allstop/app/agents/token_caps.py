@@ -8,7 +8,7 @@ from allstop.ports import TokenCap
 from allstop.settings.model import TALKERS, Agent, Driver
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 LEAST_EXACT_FIRST = (TokenCap.NONE, TokenCap.AFTER, TokenCap.EXACT)
 
@@ -32,9 +32,9 @@ def token_budgets(agent: Agent) -> str:
     return UNTOLD if agent.driver in SILENT else _words(_cap_of(agent))
 
 
-def budgets_hold(house: House) -> str:
+def budgets_hold(project: Project) -> str:
     """Of all agents that are configured, the least exact says it."""
-    agents = house.settings.agents
+    agents = project.settings.agents
     if silent := [name for name, agent in agents.items() if agent.driver in SILENT]:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
     caps = {_cap_of(agent) for agent in agents.values()}

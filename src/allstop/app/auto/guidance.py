@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import CrewError
+from allstop.app.agents.api_models import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.auto.guidance import GuideSpec
 from allstop.core.errors import AllstopError
@@ -15,41 +15,45 @@ from allstop.core.ids import AgentName
 from allstop.settings.model import Approvals, Guidance
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 LOCAL = AgentName("ollama:llama3.2")
 PROBE_S = 0.5
 
 
 def guide_spec(
-    house: House, *, approvals: Approvals, attended: bool, rehearses: bool = False
+    project: Project, *, approvals: Approvals, attended: bool, rehearses: bool = False
 ) -> GuideSpec | None:
     """How the settings would have guidance; None where it is off.
 
     Raises:
         AllstopError: the model that is named can't be had.
     """
-    if house.settings.auto.guidance is Guidance.OFF and not rehearses:
+    if project.settings.auto.guidance is Guidance.OFF and not rehearses:
         return None
-    agent = guide(house)
-    most = board_spec.terms(house, registry.settings_of(house, agent)).max_tokens if agent else None
+    agent = guide(project)
+    most = (
+        board_spec.terms(project, registry.settings_of(project, agent)).max_tokens
+        if agent
+        else None
+    )
     return GuideSpec(
         agent=agent,
         max_tokens=most,
-        permissions=permissions(house, approvals=approvals, attended=attended),
+        permissions=permissions(project, approvals=approvals, attended=attended),
         rehearses=rehearses,
     )
 
 
-def guide(house: House) -> AgentName | None:
+def guide(project: Project) -> AgentName | None:
     """Whose model answers; None: the rules do."""
-    auto = house.settings.auto
+    auto = project.settings.auto
     named = auto.guidance_model or auto.decision_agent
     if named is None:
-        return LOCAL if answers(registry.ollama_address(house)) else None
+        return LOCAL if answers(registry.ollama_address(project)) else None
     try:
-        registry.settings_of(house, AgentName(named))
-    except CrewError as error:
+        registry.settings_of(project, AgentName(named))
+    except AgentSetupError as error:
         hint = "[auto] guidance_model is an agent's name, or DRIVER:MODEL such as ollama:llama3.2"
         raise AllstopError(error.message, hint) from None
     return AgentName(named)
@@ -69,9 +73,9 @@ def answers(base_url: str) -> bool:
         connection.close()
 
 
-def permissions(house: House, *, approvals: Approvals, attended: bool) -> tuple[str, ...]:
+def permissions(project: Project, *, approvals: Approvals, attended: bool) -> tuple[str, ...]:
     """What the agent that works may do, for whoever guides it."""
-    settings = house.settings
+    settings = project.settings
     checks = ", ".join(check.name or check.run for check in settings.verification.commands)
     asks = {
         Approvals.NEVER: "whatever it asks for is denied",

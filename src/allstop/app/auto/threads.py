@@ -27,7 +27,7 @@ from allstop.settings.model import Approvals, GuardedFiles
 from allstop.settings.section_file import table_apart
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.runs.status import Recorded
     from allstop.engine.local import LocalEngine
 
@@ -36,7 +36,7 @@ NOBODY = AgentName("nobody")
 
 
 def auto_spec(
-    house: House,
+    project: Project,
     goal: str,
     *,
     agent: AgentName,
@@ -49,9 +49,9 @@ def auto_spec(
     Raises:
         AllstopError: it can't be had.
     """
-    settings = house.settings
+    settings = project.settings
     auto = settings.auto
-    terms = board_spec.terms(house, settings.agents[agent])
+    terms = board_spec.terms(project, settings.agents[agent])
     policy = policy or DecisionPolicy(auto.policy.value)
     is_model = policy is DecisionPolicy.MODEL
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
@@ -63,7 +63,7 @@ def auto_spec(
     return AutoSpec(
         goal=goal,
         agent=agent,
-        target=runtime.target(house),
+        target=runtime.target(project),
         policy=policy,
         decision_agent=named if is_model else None,
         adviser=named if approvals is Approvals.POLICY else None,
@@ -81,9 +81,9 @@ def auto_spec(
         max_tokens=terms.max_tokens,
         gate=target_gate.gate(settings),
         merge=settings.merge.enabled,
-        backoff=board_spec.backoff(house),
-        endurance=board_spec.endurance(house),
-        guide=guidance.guide_spec(house, approvals=approvals, attended=waits),
+        backoff=board_spec.backoff(project),
+        endurance=board_spec.endurance(project),
+        guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,
     )
@@ -97,7 +97,7 @@ class Begun(NamedTuple):
 
 
 async def beginning(
-    house: House,
+    project: Project,
     goal: str,
     *,
     agent: str | None,
@@ -110,27 +110,27 @@ async def beginning(
     Raises:
         AllstopError: it can't be had.
     """
-    goal = house.secrets.veil(goal.strip())  # a person's words, though no command of theirs
+    goal = project.secrets.veil(goal.strip())  # a person's words, though no command of theirs
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done")
     spec = auto_spec(
-        house,
+        project,
         goal,
-        agent=chosen(house, agent)[0],
+        agent=chosen(project, agent)[0],
         policy=policy,
         approvals=approvals,
         attended=attended,
     )
-    title, limits = goal.splitlines()[0][:80], board_spec.thread_limits(house)
+    title, limits = goal.splitlines()[0][:80], board_spec.thread_limits(project)
 
     def open_(engine: LocalEngine) -> Awaitable[RunId]:
-        asks = rules(house, approvals)
+        asks = rules(project, approvals)
 
         def by(name: RunId) -> Awaitable[bool]:
             terms = msgspec.to_builtins(replace(spec, name=name))
             return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
 
-        return open_free(house, "auto", by)
+        return open_free(project, "auto", by)
 
     return Begun(agents_of(spec), open_)
 
@@ -143,26 +143,28 @@ def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
     return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
-def rehearsal(house: House, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
+def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
     """Guidance alone: it ends where the agent would begin, or go on.
 
     Raises:
         AllstopError: it can't be had.
     """
-    auto = house.settings.auto
+    auto = project.settings.auto
     return AutoSpec(
-        goal=house.secrets.veil(goal),
+        goal=project.secrets.veil(goal),
         agent=NOBODY,
-        target=runtime.target(house),
+        target=runtime.target(project),
         min_confidence=auto.min_confidence,
-        guide=guidance.guide_spec(house, approvals=auto.approvals, attended=False, rehearses=True),
+        guide=guidance.guide_spec(
+            project, approvals=auto.approvals, attended=False, rehearses=True
+        ),
         summary=summary,
     )
 
 
-def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
+def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
     """Who answers an agent that asks: nobody, the policy, or a person. The strictest wins."""
-    match approvals or house.settings.auto.approvals:
+    match approvals or project.settings.auto.approvals:
         case Approvals.NEVER:
             return (Rule(prefix=(), decision=Verdict.DENY, why=NEVER),)
         case Approvals.ASK:
@@ -171,37 +173,39 @@ def rules(house: House, approvals: Approvals | None) -> tuple[Rule, ...]:
             return ()  # the engine's own policy has the rules of the settings
 
 
-async def open_free(house: House, kind: str, opened: Callable[[RunId], Awaitable[bool]]) -> RunId:
+async def open_free(
+    project: Project, kind: str, opened: Callable[[RunId], Awaitable[bool]]
+) -> RunId:
     """By the first name that is free: another process, or request, may be about to take it."""
     while True:
-        name = await _free_name(house, kind)
+        name = await _free_name(project, kind)
         with suppress(HeldError):
             if await opened(name):
                 return name
 
 
-async def _free_name(house: House, kind: str) -> RunId:
+async def _free_name(project: Project, kind: str) -> RunId:
     """auto1, auto2 …"""
-    taken = {head.run for head in await house.journal.heads()} | set(house.journal.holders())
+    taken = {head.run for head in await project.journal.heads()} | set(project.journal.holders())
     number = 1
     while f"{kind}{number}" in taken:
         number += 1
     return RunId(f"{kind}{number}")
 
 
-async def recorded_autos(house: House, run: str) -> list[Recorded]:
+async def recorded_autos(project: Project, run: str) -> list[Recorded]:
     """One run of Full Auto, or all of them.
 
     Raises:
         AllstopError: it is none, or there are none.
     """
     if run == "all":
-        heads = await house.journal.heads() if house.has_store else []
+        heads = await project.journal.heads() if project.has_store else []
         names = [head.run for head in heads if head.kind == "auto"]
         if not names:
             raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
-        return [await record_of(house, name) for name in names]
-    recorded = await record_of(house, run)
+        return [await record_of(project, name) for name in names]
+    recorded = await record_of(project, run)
     if recorded.opened.kind != "auto":
         raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
     return [recorded]

@@ -24,7 +24,7 @@ from allstop.settings.detection import missing_checks
 from allstop.settings.detection.detect import detect
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings.model import Agent
 
 VERIFICATION_EMPTY = missing_checks.CODE
@@ -39,7 +39,7 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 def board_spec(
-    house: House,
+    project: Project,
     *,
     mode: Mode | None = None,
     slots: int | None = None,
@@ -53,13 +53,13 @@ def board_spec(
     Raises:
         AllstopError: the settings demand what they don't name: an agent, a branch, a check.
     """
-    settings = house.settings
+    settings = project.settings
     loop = settings.loop
     return BoardSpec(
-        target=target or runtime.target(house),
-        agents=registry.chosen(house) if agents is None else agents,
+        target=target or runtime.target(project),
+        agents=registry.chosen(project) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
-        terms={AgentName(name): terms(house, agent) for name, agent in settings.agents.items()},
+        terms={AgentName(name): terms(project, agent) for name, agent in settings.agents.items()},
         mode=mode or Mode(loop.mode.value),
         slots=slots or loop.max_parallel,
         gate=gate(settings),
@@ -74,11 +74,11 @@ def board_spec(
         iterations=loop.max_iterations,
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
-        backoff=backoff(house),
-        limit_retries=endurance(house).guesses,
-        limit_s=endurance(house).most_s,
-        limits=budget_limits.of_run(house),
-        task_limits=budget_limits.of_task(house),
+        backoff=backoff(project),
+        limit_retries=endurance(project).guesses,
+        limit_s=endurance(project).most_s,
+        limits=budget_limits.of_run(project),
+        task_limits=budget_limits.of_task(project),
         count=count,
         until=until,
         retries_first=False,
@@ -91,7 +91,7 @@ def _given(**choices: object) -> tuple[Own, ...]:
     return tuple(name for name in own if choices[name] is not None)
 
 
-def renewed(house: House, spec: BoardSpec) -> BoardSpec:
+def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
     """As the settings have it by now; what a person chose for the board at work stays.
 
     So does its branch where they name none: to look at another one is not to work for it.
@@ -100,18 +100,18 @@ def renewed(house: House, spec: BoardSpec) -> BoardSpec:
         AllstopError: as above.
     """
     return board_spec(
-        house,
+        project,
         mode=spec.mode if "mode" in spec.own else None,
         slots=spec.slots if "slots" in spec.own else None,
         count=spec.count,
         until=spec.until,
         agents=spec.agents if "agents" in spec.own else None,
-        target=None if house.settings.project.target else spec.target,
+        target=None if project.settings.project.target else spec.target,
     )
 
 
-def terms(house: House, agent: Agent) -> Terms:
-    loop = house.settings.loop
+def terms(project: Project, agent: Agent) -> Terms:
+    loop = project.settings.loop
     return Terms(
         done=agent.done.value,
         turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
@@ -122,8 +122,8 @@ def terms(house: House, agent: Agent) -> Terms:
     )
 
 
-def backoff(house: House) -> Backoff:
-    retry = house.settings.retry
+def backoff(project: Project) -> Backoff:
+    retry = project.settings.retry
     return Backoff(
         first_s=retry.base_ms / 1000,
         factor=float(retry.factor),
@@ -132,29 +132,29 @@ def backoff(house: House) -> Backoff:
     )
 
 
-def endurance(house: House) -> Endurance:
-    retry = house.settings.retry
+def endurance(project: Project) -> Endurance:
+    retry = project.settings.retry
     return Endurance(
         guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
     )
 
 
-def thread_limits(house: House) -> Limits:
+def thread_limits(project: Project) -> Limits:
     """A thread that is no attempt at a task is one by itself: what is allowed to either holds."""
-    return tighter(budget_limits.of_run(house), budget_limits.of_task(house))
+    return tighter(budget_limits.of_run(project), budget_limits.of_task(project))
 
 
-def hooks(house: House) -> dict[str, str]:
+def hooks(project: Project) -> dict[str, str]:
     """The commands of [hooks] that are in force, by the hook's name."""
-    found = asdict(house.settings.hooks)
+    found = asdict(project.settings.hooks)
     return {name: command for name, command in found.items() if command is not None}
 
 
-def noted(house: House) -> list[Note]:
+def noted(project: Project) -> list[Note]:
     """In the order they matter."""
-    found = [Note(text=each) for each in house.loaded.notes]
-    if not house.settings.verification.commands:
-        checks = detect(house.repository, house.environment).checks
+    found = [Note(text=each) for each in project.loaded.notes]
+    if not project.settings.verification.commands:
+        checks = detect(project.repository, project.environment).checks
         found.append(
             Note(
                 text=missing_checks.warning(checks),
@@ -166,16 +166,16 @@ def noted(house: House) -> list[Note]:
         map(
             has_sums,
             (
-                budget_limits.of_run(house),
-                budget_limits.of_task(house),
-                budget_limits.of_day(house),
+                budget_limits.of_run(project),
+                budget_limits.of_task(project),
+                budget_limits.of_day(project),
             ),
         )
     ):
-        found.append(Note(text=f"Budgets of tokens and cost {budgets_hold(house)}."))
-    found += [Note(text=each) for each in channels.notes(house)]
+        found.append(Note(text=f"Budgets of tokens and cost {budgets_hold(project)}."))
+    found += [Note(text=each) for each in channels.notes(project)]
     return found
 
 
-def notes(house: House) -> list[str]:
-    return [note.text for note in noted(house)]
+def notes(project: Project) -> list[str]:
+    return [note.text for note in noted(project)]

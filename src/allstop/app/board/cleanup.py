@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from allstop.adapters.git import GitWorkspaces
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 LABEL = "clean"
 
 
 @asynccontextmanager
-async def _cleaning(house: House, *, alone: bool = True) -> AsyncIterator[Cleaning]:
+async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[Cleaning]:
     """While it lasts nobody else drives the board, unless that does no harm."""
-    with house.journal.claim(BOARD) if alone else nullcontext():
-        house.make_folder()
-        launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
-        places = await runtime.workspaces(house, launcher)
-        folder = house.folder / "workspaces"
-        yield Cleaning(Repository(house.repository), folder, launcher=launcher, workspaces=places)
+    with project.journal.claim(BOARD) if alone else nullcontext():
+        project.make_folder()
+        launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
+        places = await runtime.workspaces(project, launcher)
+        folder = project.folder / "workspaces"
+        yield Cleaning(Repository(project.repository), folder, launcher=launcher, workspaces=places)
 
 
-async def leftovers(house: House) -> list[Leftover]:
+async def leftovers(project: Project) -> list[Leftover]:
     """Every workspace that no task will go on in."""
-    tasks = (await commands.read(house)).state.board
-    async with _cleaning(house) as cleaning:
+    tasks = (await commands.read(project)).state.board
+    async with _cleaning(project) as cleaning:
         found = await cleaning.leftovers(LABEL)
     return [each for each in found if not _is_needed(tasks.get(each.name))]
 
 
-async def of_checkouts(house: House) -> list[Forsaken]:
+async def of_checkouts(project: Project) -> list[Forsaken]:
     """What linked checkouts of this repository have left that were removed."""
-    return await forsaken(Repository(house.repository))
+    return await forsaken(Repository(project.repository))
 
 
-async def kept(house: House) -> list[str]:
+async def kept(project: Project) -> list[str]:
     """The tasks that a person may want to help, and whose workspaces are there for that."""
-    tasks = (await commands.read(house)).state.board.tasks()
-    folder = house.folder / "workspaces"
+    tasks = (await commands.read(project)).state.board.tasks()
+    folder = project.folder / "workspaces"
     stalled = (task.id for task in tasks if _stands_still(task))
     return [name for name in stalled if (folder / folder_name(name)).is_dir()]
 
@@ -69,16 +69,16 @@ def _is_needed(task: object) -> bool:
     return status is not None and status not in OVER
 
 
-async def remove(house: House, names: list[str], *, force: bool) -> list[Removal]:
-    tasks = (await commands.read(house)).state.board
-    repository = Repository(house.repository)
+async def remove(project: Project, names: list[str], *, force: bool) -> list[Removal]:
+    tasks = (await commands.read(project)).state.board
+    repository = Repository(project.repository)
     for name in names:
         task = tasks.get(name)
         if task is not None and (task.open or task.status is Status.MERGING):
             raise AllstopError(
                 f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
             )
-    async with _cleaning(house) as cleaning:
+    async with _cleaning(project) as cleaning:
         return [
             await let_go(repository, name, force=force)
             if name.startswith("@")
@@ -87,75 +87,77 @@ async def remove(house: House, names: list[str], *, force: bool) -> list[Removal
         ]
 
 
-async def to_roll_back(house: House, task_id: str) -> Task:
+async def to_roll_back(project: Project, task_id: str) -> Task:
     """
     Raises:
         AllstopError: there is no such task, a person works on the branch it was brought to, or
             not all that is in its workspace could be kept.
     """
-    task = await commands.find(house, task_id)
+    task = await commands.find(project, task_id)
     if not task.merged:
-        async with _cleaning(house, alone=False) as cleaning:
+        async with _cleaning(project, alone=False) as cleaning:
             await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
             await cleaning.refuse_if_lost(task_id, LABEL)
     return task
 
 
-async def take_back(house: House, task_id: str) -> str:
+async def take_back(project: Project, task_id: str) -> str:
     """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
-    return await throw_away(house, task_id, branch_of(task_id))
+    return await throw_away(project, task_id, branch_of(task_id))
 
 
-async def throw_away(house: House, task_id: str, branch: str = "") -> str:
+async def throw_away(project: Project, task_id: str, branch: str = "") -> str:
     """The work of a task that nobody starts meanwhile; the ref that keeps it."""
-    async with _cleaning(house, alone=False) as cleaning:
+    async with _cleaning(project, alone=False) as cleaning:
         return await cleaning.reset(task_id, LABEL, branch)
 
 
-async def forget(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+async def forget(project: Project, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
     """The refs of a workspace that was discarded: nobody worked in it."""
-    with _at_work(house, places, launcher) as cleaning:
+    with _at_work(project, places, launcher) as cleaning:
         await cleaning.drop_refs(name)
 
 
 @contextmanager
-def _at_work(house: House, places: GitWorkspaces, launcher: Launcher) -> Iterator[Cleaning]:
+def _at_work(project: Project, places: GitWorkspaces, launcher: Launcher) -> Iterator[Cleaning]:
     """With what a process that drives runs has at hand already."""
-    folder = house.folder / "workspaces"
-    with closing(Repository(house.repository)) as repository:
+    folder = project.folder / "workspaces"
+    with closing(Repository(project.repository)) as repository:
         yield Cleaning(repository, folder, launcher=launcher, workspaces=places)
 
 
 # --- by age ---
 
 
-def is_due(house: House, task: Task) -> bool:
+def is_due(project: Project, task: Task) -> bool:
     """Whether it was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
-    before = house.clock.now() - timedelta(days=house.settings.workspace.keep_days)
+    before = project.clock.now() - timedelta(days=project.settings.workspace.keep_days)
     return (
         task.status in OVER
         and bool(task.attempts)
         and task.changed_at is not None
         and task.changed_at < before
-        and (house.folder / "workspaces" / folder_name(task.id)).is_dir()
+        and (project.folder / "workspaces" / folder_name(task.id)).is_dir()
     )
 
 
-def due(house: House, tasks: Board) -> list[str]:
-    return [task.id for task in tasks.tasks() if is_due(house, task)]
+def due(project: Project, tasks: Board) -> list[str]:
+    return [task.id for task in tasks.tasks() if is_due(project, task)]
 
 
-async def sweep(house: House, tasks: Board) -> None:
+async def sweep(project: Project, tasks: Board) -> None:
     """Remove what is due and holds nobody's work, unless another process drives the board."""
-    if not (old := due(house, tasks)):
+    if not (old := due(project, tasks)):
         return
     with suppress(HeldError):
-        async with _cleaning(house) as cleaning:
+        async with _cleaning(project) as cleaning:
             for name in old:
                 await cleaning.remove(name, LABEL)
 
 
-async def sweep_away(house: House, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+async def sweep_away(
+    project: Project, places: GitWorkspaces, launcher: Launcher, name: str
+) -> None:
     """The same with one workspace, in a process that drives the board or has claimed it."""
-    with _at_work(house, places, launcher) as cleaning:
+    with _at_work(project, places, launcher) as cleaning:
         await cleaning.remove(name, LABEL)

@@ -25,7 +25,7 @@ from allstop.core.text import one_line
 from allstop.ports import Cursor, Entry, StaleError
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 PILOT = BoardPilot()
 OWN = "allstop:"
@@ -54,10 +54,10 @@ class Read(NamedTuple):
         return Folded(self.run, self.cursor.seq)
 
 
-async def read(house: House) -> Read:
-    helm = await house.records.read(HELM) if house.has_store else []
-    records = await house.records.read(BOARD) if house.has_store else []
-    events: list[Event] = [record.event for record in records] or [_opened(house)]
+async def read(project: Project) -> Read:
+    helm = await project.records.read(HELM) if project.has_store else []
+    records = await project.records.read(BOARD) if project.has_store else []
+    events: list[Event] = [record.event for record in records] or [_opened(project)]
     seq = records[-1].seq if records else 0
     return Read(
         runs.fold(PILOT, events),
@@ -66,15 +66,15 @@ async def read(house: House) -> Read:
     )
 
 
-def _opened(house: House) -> Opened:
+def _opened(project: Project) -> Opened:
     """A board has no limits that would close it: it is never over."""
     spec = msgspec.to_builtins(BoardSpec(target=""))
     limits = Limits(at_limit=AtLimit.PAUSE)
-    return Opened(at=house.clock.now(), kind="board", spec=spec, title="the board", limits=limits)
+    return Opened(at=project.clock.now(), kind="board", spec=spec, title="the board", limits=limits)
 
 
 async def tell(
-    house: House, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
+    project: Project, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
 ) -> Read:
     """Write what `decide` says for the board as it is; nothing is written that it refuses.
 
@@ -85,29 +85,29 @@ async def tell(
     Raises:
         AllstopError: the board refuses one of the commands, or there is no repository to work in.
     """
-    house.repository  # noqa: B018 - asking for it is what is wanted
+    project.repository  # noqa: B018 - asking for it is what is wanted
     while True:
-        board = known or await read(house)
+        board = known or await read(project)
         known = None
         commands = decide(board.state)
         state = board.run
         entries = [] if board.exists else [Entry(BOARD, state.opened)]
         for command in commands:
             _refuse(state.pilot, command)
-            event = _as_recorded(house, Commanded(at=house.clock.now(), command=command))
+            event = _as_recorded(project, Commanded(at=project.clock.now(), command=command))
             state = runs.evolve(PILOT, state, event)
             entries.append(Entry(BOARD, event))
         try:
-            await house.journal.append(*entries, expect=board.cursor)
+            await project.journal.append(*entries, expect=board.cursor)
         except StaleError:
             continue
         seq = board.cursor.seq + len(entries)
         return Read(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
 
 
-def _as_recorded(house: House, event: Commanded) -> Event:
+def _as_recorded(project: Project, event: Commanded) -> Event:
     """As it will be read again: what is folded here must be what is folded from the record."""
-    kept = house.as_recorded(event)
+    kept = project.as_recorded(event)
     return msgspec.json.decode(msgspec.json.encode(kept), type=Commanded)
 
 
@@ -120,7 +120,7 @@ def _refuse(state: BoardState, command: Command) -> None:
             raise AllstopError(refusal.message, refusal.hint)
 
 
-async def add(house: House, new: NewTask, then: Callable[[Task], Sequence[Command]]) -> Task:
+async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Command]]) -> Task:
     """A new task, whose id is made up where it has none; and what else is said of it."""
     made: list[str] = []
 
@@ -128,12 +128,12 @@ async def add(house: House, new: NewTask, then: Callable[[Task], Sequence[Comman
         task = new if new.id else msgspec.structs.replace(new, id=free_ids(state.board)[0])
         made[:] = [task.id]
         board = task_commands.carried_out(
-            state.board, AddTasks(tasks=(task,)), house.clock.now(), merge=False
+            state.board, AddTasks(tasks=(task,)), project.clock.now(), merge=False
         )
         more = then(board[task.id]) if task.id in board.nodes else ()
         return [AddTasks(tasks=(task,)), *more]
 
-    board = (await tell(house, decide)).state.board
+    board = (await tell(project, decide)).state.board
     return board[made[0]]
 
 
@@ -161,7 +161,7 @@ def for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
     )
 
 
-async def split(house: House, task_id: str, titles: Sequence[str]) -> list[str]:
+async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[str]:
     """New tasks in the place of one: they need what it needed, and are needed where it was."""
     made: list[str] = []
 
@@ -189,7 +189,7 @@ async def split(house: House, task_id: str, titles: Sequence[str]) -> list[str]:
         ]
         return [AddTasks(tasks=tuple(parts)), *edits, RemoveTask(task=task_id)]
 
-    await tell(house, decide)
+    await tell(project, decide)
     return made
 
 
@@ -202,7 +202,7 @@ class Imported(NamedTuple):
     known: int  # that were there already
 
 
-async def bring_in(house: House, found: Sequence[NewTask]) -> Imported:
+async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
     """Tasks of a file; what was imported before is left as it is."""
     added: list[NewTask] = []
 
@@ -218,7 +218,7 @@ async def bring_in(house: House, found: Sequence[NewTask]) -> Imported:
             for start in range(0, len(ordered), AT_ONCE)
         ]
 
-    await tell(house, decide)
+    await tell(project, decide)
     return Imported(added, len(found) - len(added))
 
 
@@ -229,9 +229,9 @@ def _is_known(board: Board, task: NewTask) -> bool:
     return task.source == f"{OWN}{task.id}" and task.id in board.nodes
 
 
-async def find(house: House, task_id: str) -> Task:
+async def find(project: Project, task_id: str) -> Task:
     """Raises AllstopError where there is none of that name."""
-    board = (await read(house)).state.board
+    board = (await read(project)).state.board
     task = board.get(task_id)
     if task is None:
         raise NotFoundError(
@@ -240,6 +240,6 @@ async def find(house: House, task_id: str) -> Task:
     return task
 
 
-async def waiting_for(house: House, task_id: str) -> list[str]:
+async def waiting_for(project: Project, task_id: str) -> list[str]:
     """The pending tasks that need one which was given up."""
-    return barred((await read(house)).state.board.tasks()).get(task_id, [])
+    return barred((await read(project)).state.board.tasks()).get(task_id, [])

@@ -14,23 +14,23 @@ from allstop.core.events import Closed, Event
 from allstop.core.tasks import Task
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-async def diff_named(house: House, name: str) -> Shown:
+async def diff_named(project: Project, name: str) -> Shown:
     """Of a task, or of a thread of Full Auto.
 
     Raises:
         NotFoundError: there is none of that name, or no work of it.
     """
-    heads = await house.records.heads() if house.has_store else []
+    heads = await project.records.heads() if project.has_store else []
     is_thread = any(head.run == name and head.kind == "auto" for head in heads)
-    if not is_thread or (await commands.read(house)).state.board.get(name):
-        return await diff_of(house, await commands.find(house, name))
+    if not is_thread or (await commands.read(project)).state.board.get(name):
+        return await diff_of(project, await commands.find(project, name))
     merges = [head.run for head in heads if head.parent == name and head.kind == "merge"]
-    records = [await record_of(house, merge) for merge in merges]
+    records = [await record_of(project, merge) for merge in merges]
     merged = [commit for each in records if (commit := _commit_of(each.events))]
-    return await diff_in(house, name, merged[-1] if merged else "")
+    return await diff_in(project, name, merged[-1] if merged else "")
 
 
 def _commit_of(events: Sequence[Event]) -> str:
@@ -39,22 +39,22 @@ def _commit_of(events: Sequence[Event]) -> str:
     return last.facts.get("commit", "") if isinstance(last, Closed) else ""
 
 
-async def diff_of(house: House, task: Task) -> Shown:
+async def diff_of(project: Project, task: Task) -> Shown:
     """Against where it began; of merged work what the merge brought.
 
     Raises:
         NotFoundError: there is no work of it.
     """
-    return await diff_in(house, task.id, task.merged)
+    return await diff_in(project, task.id, task.merged)
 
 
-async def diff_in(house: House, workspace: str, merged: str) -> Shown:
+async def diff_in(project: Project, workspace: str, merged: str) -> Shown:
     """The same by the name of a workspace, and the commit that merged it, if one did.
 
     Raises:
         NotFoundError: there is no work in it.
     """
-    repository = Repository(house.repository)
+    repository = Repository(project.repository)
     try:
         if merged:
             return await shown_diff(repository, await _before(repository, merged), merged)
@@ -66,15 +66,15 @@ async def diff_in(house: House, workspace: str, merged: str) -> Shown:
         repository.close()
 
 
-async def line_of(house: House, name: str, file: str, line: int, *, removed: bool) -> str:
+async def line_of(project: Project, name: str, file: str, line: int, *, removed: bool) -> str:
     """A line of what a task or a thread made, or of what was there before.
 
     Raises:
         NotFoundError: there is no such work, file or line.
     """
-    repository = Repository(house.repository)
+    repository = Repository(project.repository)
     try:
-        commits = await commits_of(repository, await _workspace_of(house, name))
+        commits = await commits_of(repository, await _workspace_of(project, name))
         if commits is None:
             raise NotFoundError(f"{name} has no work to speak of yet", "it comes after a turn")
         base, tip = commits
@@ -87,11 +87,11 @@ async def line_of(house: House, name: str, file: str, line: int, *, removed: boo
     return lines[line - 1]
 
 
-async def _workspace_of(house: House, name: str) -> str:
-    task = (await commands.read(house)).state.board.get(name)
+async def _workspace_of(project: Project, name: str) -> str:
+    task = (await commands.read(project)).state.board.get(name)
     if task is not None:
         return task.id
-    opened = (await record_of(house, name)).opened
+    opened = (await record_of(project, name)).opened
     return str(opened.spec.get("name") or name)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from allstop.app.board import board_spec, commands
 from allstop.app.board.hooks import hooks_at_hand
 from allstop.app.runs.status import Recorded, record_of, runs_below
-from allstop.app.runtime import Workshop, workshop
+from allstop.app.runtime import Runtime, runtime
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
@@ -27,7 +27,7 @@ from allstop.engine.send import say
 from allstop.ports import Clock, HeldError, Live
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 Decide = Callable[[BoardState], Sequence[Command]]
 
@@ -35,7 +35,7 @@ Decide = Callable[[BoardState], Sequence[Command]]
 class Session(NamedTuple):
     """A board at work here."""
 
-    shop: Workshop
+    shop: Runtime
     since: datetime
     before: BoardState
     seqs: dict[RunId, int]  # how far each run was
@@ -64,7 +64,7 @@ class Session(NamedTuple):
 
 
 async def prepare(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     decide: Decide,
     *,
@@ -77,16 +77,16 @@ async def prepare(
         HeldError: another process drives it.
         AllstopError: what is to be done is refused.
     """
-    holders = house.journal.holders()
+    holders = project.journal.holders()
     if BOARD in holders:
         raise HeldError(BOARD, holders[BOARD])
-    read = known or await commands.read(house)
+    read = known or await commands.read(project)
     limits = Limits(at_limit=AtLimit.PAUSE)
-    return await equip(house, spec, decide, read, limits, budget_usd=budget_usd)
+    return await equip(project, spec, decide, read, limits, budget_usd=budget_usd)
 
 
 async def equip(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     decide: Decide,
     read: commands.Read,
@@ -101,18 +101,18 @@ async def equip(
     """
     if read.run.hold is Hold.STOPPED:
         raise AllstopError("the board is stopped", "`allstop resume board` goes on")
-    children = await runs_below(house, read.state)
+    children = await runs_below(project, read.state)
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
     told = await commands.tell(
-        house, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
+        project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
-        await say(house.journal, house.clock, BOARD, Resume(), "allstop run")
+        await say(project.journal, project.clock, BOARD, Resume(), "allstop run")
     if told.state.merging:  # it may have waited for somebody's changes: a person says look now
         merging = child_of(BOARD, told.state.merging)
-        await say(house.journal, house.clock, merging, Retry(), "allstop run")
+        await say(project.journal, project.clock, merging, Retry(), "allstop run")
     for run, child in children.items():  # what waits at a limit goes on under those of now
         if child.opened.kind != "task" or spec.count == 0:  # a merge is no leave to spend more
             continue
@@ -120,11 +120,11 @@ async def equip(
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
         if child.broke or child.limits != limits:
             raised = Raise(limits=limits)
-            await say(house.journal, house.clock, run, raised, "allstop run")
+            await say(project.journal, project.clock, run, raised, "allstop run")
     return told
 
 
-async def renew(house: House, read: commands.Read) -> commands.Read:
+async def renew(project: Project, read: commands.Read) -> commands.Read:
     """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
     held if it is. An attempt that is under way is given other limits only where they changed, and
     nobody has set its own.
@@ -133,13 +133,15 @@ async def renew(house: House, read: commands.Read) -> commands.Read:
         AllstopError: the settings demand what they don't name.
     """
     before = read.state.spec
-    spec = board_spec.renewed(house, before)
+    spec = board_spec.renewed(project, before)
     if spec == before:
         return read
     told = await commands.tell(
-        house, lambda state: [Equip(spec=board_spec.renewed(house, state.spec), anew=False)], read
+        project,
+        lambda state: [Equip(spec=board_spec.renewed(project, state.spec), anew=False)],
+        read,
     )
-    for run, child in (await runs_below(house, told.state)).items():
+    for run, child in (await runs_below(project, told.state)).items():
         if child.opened.kind != "task":
             continue
         task = told.state.board[told.state.refs[child.opened.ref]]
@@ -147,15 +149,15 @@ async def renew(house: House, read: commands.Read) -> commands.Read:
         limits = limits_of_attempt(spec, task, earlier)
         is_as_before = child.limits == limits_of_attempt(before, task, earlier)
         if is_as_before and child.limits != limits:
-            await say(house.journal, house.clock, run, Raise(limits=limits), "allstop.toml")
+            await say(project.journal, project.clock, run, Raise(limits=limits), "allstop.toml")
     return told
 
 
-async def was_cut_off(house: House, state: BoardState) -> bool:
+async def was_cut_off(project: Project, state: BoardState) -> bool:
     """Whether work of it, which nobody drives, would go on without a person: its process ended."""
-    now = house.clock.now()
+    now = project.clock.now()
     for ref in state.refs:
-        if _would_go_on(await record_of(house, child_of(BOARD, ref)), now):
+        if _would_go_on(await record_of(project, child_of(BOARD, ref)), now):
             return True
     return False
 
@@ -176,7 +178,7 @@ def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
 
 @asynccontextmanager
 async def at_work(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     known: commands.Read,
     claim: ExitStack,
@@ -191,11 +193,11 @@ async def at_work(
     Raises:
         AllstopError: another process has taken it in between; it works on what was said.
     """
-    since = since or house.clock.now()
-    seqs = {head.run: head.seq for head in await house.journal.heads()}
+    since = since or project.clock.now()
+    seqs = {head.run: head.seq for head in await project.journal.heads()}
     async with (
-        hooks_at_hand(house, known, show) as hurry,
-        workshop(house, needed(spec, known.state), slots=spec.slots, note=show) as shop,
+        hooks_at_hand(project, known, show) as hurry,
+        runtime(project, needed(spec, known.state), slots=spec.slots, note=show) as shop,
     ):
         shop.engine.view(lambda run, live: _trouble(live, show))
         shop.engine.adopt(BOARD, claim.pop_all())
@@ -203,7 +205,7 @@ async def at_work(
             await shop.engine.take(BOARD, known.folded)
         except HeldError as error:  # who finds it held before has said nothing yet
             raise AllstopError(error.message, error.hint) from error
-        yield Session(shop, since, known.state, seqs, house.clock)
+        yield Session(shop, since, known.state, seqs, project.clock)
         if shop.engine.was_stopped:
             hurry()
 

@@ -20,42 +20,42 @@ from allstop.core.ids import BOARD, HELM
 from allstop.ports import Record
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 @asynccontextmanager
 async def hooks_at_hand(
-    house: House, known: commands.Read, show: Callable[[str], None]
+    project: Project, known: commands.Read, show: Callable[[str], None]
 ) -> AsyncIterator[Callable[[], None]]:
     """The commands run when something happens on the board, within the block.
 
     What it gives ends them at once.
     """
-    log = house.folder / "logs" / "hooks.log"
+    log = project.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
     async with (
         HookRunner(
-            lambda: board_spec.hooks(house),
-            house.repository,
+            lambda: board_spec.hooks(project),
+            project.repository,
             log,
-            clock=house.clock,
+            clock=project.clock,
             show=show,
-            clean=lambda text: house.secrets.scrub(text),
+            clean=lambda text: project.secrets.scrub(text),
         ) as runner,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(_follow, house, known, runner.fire)
+        group.start_soon(_follow, project, known, runner.fire)
         yield runner.hurry
         group.cancel_scope.cancel()
 
 
 async def _follow(
-    house: House, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+    project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
 ) -> None:
-    lookout = _Lookout(house, known, fire)
+    lookout = _Lookout(project, known, fire)
     await lookout.begin()
     places = {BOARD: known.cursor.seq, HELM: known.cursor.helm}
-    async with follow_some(house.journal, places) as batches:
+    async with follow_some(project.journal, places) as batches:
         async for batch in batches:
             for record in batch:
                 lookout.look(record)
@@ -65,9 +65,9 @@ class _Lookout:
     """Knows the board and what was said to all as they are after each event."""
 
     def __init__(
-        self, house: House, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+        self, project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
     ) -> None:
-        self._house = house
+        self._project = project
         self._known = known
         self._run = known.run
         self._watch = self._of_all = hook_events.Watch()
@@ -75,10 +75,10 @@ class _Lookout:
 
     async def begin(self) -> None:
         """Nothing that was before is told."""
-        children = (await runs_below(self._house, self._known.state)).values()
+        children = (await runs_below(self._project, self._known.state)).values()
         named = {each.opened.ref: hook_events.child(each.opened) for each in children}
         self._watch = hook_events.Watch(named, self._run.hold, self._run.pauses)
-        for record in await self._house.journal.read(HELM):
+        for record in await self._project.journal.read(HELM):
             if record.seq <= self._known.cursor.helm:
                 self._of_all = hook_events.evolve(self._of_all, record.event)
 
@@ -107,7 +107,7 @@ class _Lookout:
             self._fire(hook_events.paused(self._ground(), state.brake))
 
     def _ground(self) -> hook_events.Ground:
-        state, workspaces = self._run.pilot, self._house.folder / "workspaces"
+        state, workspaces = self._run.pilot, self._project.folder / "workspaces"
         return hook_events.Ground(
             BOARD,
             state.spec.target,

@@ -20,7 +20,7 @@ from allstop.views.board_phase import below, counts, phase, stopped
 from allstop.views.runs import warning_of
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 STOPPED = "stopped; it goes on where it was"
 
@@ -75,13 +75,13 @@ class Choice(Struct, frozen=True, kw_only=True):
     pinned: bool
 
 
-async def overview(house: House) -> BoardView:
-    read = await commands.read(house)
-    helm = await helm_of(house)
-    driven = root_of(BOARD) in house.records.holders()
+async def overview(project: Project) -> BoardView:
+    read = await commands.read(project)
+    helm = await helm_of(project)
+    driven = root_of(BOARD) in project.records.holders()
     state = read.state
     tasks = list(state.board.tasks())
-    open_ = (await runs_below(house, state)).values()
+    open_ = (await runs_below(project, state)).values()
     under = below(state, open_)
     halted = stopped(state, helm, under)
     warned = {state.refs[run.opened.ref]: warning_of(run) for run in open_}
@@ -96,9 +96,9 @@ async def overview(house: House) -> BoardView:
     )
 
 
-async def choices(house: House, most: int) -> list[Choice]:
+async def choices(project: Project, most: int) -> list[Choice]:
     """What would be started next, the best first."""
-    board = (await commands.read(house)).state.board
+    board = (await commands.read(project)).state.board
     found: list[Choice] = []
     for task in graph.ready(board):
         if len(found) == most:
@@ -109,17 +109,17 @@ async def choices(house: House, most: int) -> list[Choice]:
     return found
 
 
-async def view_of(house: House, task_id: str) -> TaskView:
+async def view_of(project: Project, task_id: str) -> TaskView:
     """
     Raises:
         AllstopError: there is no such task.
     """
-    task = await commands.find(house, task_id)
-    state = (await commands.read(house)).state
+    task = await commands.find(project, task_id)
+    state = (await commands.read(project)).state
     run = attempt_under_way(task)
-    recorded = await record_of(house, run) if run else None
+    recorded = await record_of(project, run) if run else None
     attempt = [runs.fold(recorded.pilot, recorded.events)] if recorded else []
-    halted = stopped(state, await helm_of(house), below(state, attempt))
+    halted = stopped(state, await helm_of(project), below(state, attempt))
     warning = "".join(map(warning_of, attempt))
     return view(state.board, task, warning, stopped=task.id in halted)
 

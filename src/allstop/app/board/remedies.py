@@ -19,7 +19,7 @@ from allstop.core.tasks import Changes, Status
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.board.board_pilot import BoardState
     from allstop.core.board_specs import BoardSpec
     from allstop.core.tasks import Task
@@ -31,30 +31,30 @@ class Clean(
     """Remove a task's workspace; its commits are kept by a ref, and it stays where it stands."""
 
 
-async def clean(house: House, task_id: str) -> str:
+async def clean(project: Project, task_id: str) -> str:
     """The ref that keeps what was in it; "" where nothing was.
 
     Raises:
         AllstopError: somebody works in it, or will go on in it.
     """
-    task = await boards.find(house, task_id)
+    task = await boards.find(project, task_id)
     if task.open or task.status in (Status.MERGING, Status.REVIEW):
         raise AllstopError(
             f"{task_id} is {task.status}: its workspace is in use",
             f"`allstop abort {task_id}` first",
         )
-    if workspace_of(house, task_id) is None:
+    if workspace_of(project, task_id) is None:
         raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
-    return await throw_away(house, task_id)
+    return await throw_away(project, task_id)
 
 
-def workspace_of(house: House, task_id: str) -> Path | None:
+def workspace_of(project: Project, task_id: str) -> Path | None:
     """The folder with the files that its agent works on, where there is one."""
-    tree = Tree(house.folder / "workspaces" / folder_name(task_id))
+    tree = Tree(project.folder / "workspaces" / folder_name(task_id))
     return tree.work if tree.folder.is_dir() else None
 
 
-async def raise_limits(house: House, task_id: str, times: float) -> str:
+async def raise_limits(project: Project, task_id: str, times: float) -> str:
     """So many times what it had; what it has now, in words.
 
     Raises:
@@ -68,7 +68,7 @@ async def raise_limits(house: House, task_id: str, times: float) -> str:
         made = raised(state.spec, task, times) if task else made
         return [commands.EditTask(task=task_id, changes=made)]
 
-    await boards.tell(house, decide)
+    await boards.tell(project, decide)
     return f"at most {made.iterations} iterations and {made.minutes:g} minutes from its next attempt on"
 
 

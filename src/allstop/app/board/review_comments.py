@@ -17,7 +17,7 @@ from allstop.core.review_comments import Remark, Review
 from allstop.core.tasks import STALLED, Status, Task
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Path = Annotated[str, Meta(min_length=1, max_length=4096)]
@@ -61,19 +61,19 @@ class Sent(NamedTuple):
     note: str
 
 
-async def comment(house: House, run: str, deed: Comment, by: str) -> Sent:
+async def comment(project: Project, run: str, action: Comment, by: str) -> Sent:
     """Send it by the way that reaches the agent as things are.
 
     Raises:
         AllstopError: nobody would read it now; the message says why.
     """
-    remarks = tuple(_kept(each) for each in deed.remarks)
-    task = (await boards.read(house)).state.board.get(run)
+    remarks = tuple(_kept(each) for each in action.remarks)
+    task = (await boards.read(project)).state.board.get(run)
     if task is None or task.open:
-        spoken = await speak(house, run, commands.Say(text=deed.text, remarks=remarks), by)
+        spoken = await speak(project, run, commands.Say(text=action.text, remarks=remarks), by)
         return Sent(spoken.driven, of_board=False, note="it is read at the next turn")
-    order, note = _order(task, deed.text, remarks)
-    await boards.tell(house, lambda state: [order])
+    order, note = _order(task, action.text, remarks)
+    await boards.tell(project, lambda state: [order])
     return Sent(driven=True, of_board=True, note=note)
 
 
@@ -99,11 +99,11 @@ def _kept(each: OnLine) -> Remark:
     )
 
 
-async def reviews_in(house: House, runs: Iterable[RunId]) -> list[Review]:
+async def reviews_in(project: Project, runs: Iterable[RunId]) -> list[Review]:
     """What was said of lines while these runs were at work."""
     found: list[Review] = []
     for run in runs:
-        for record in await house.journal.read(run):
+        for record in await project.journal.read(run):
             match record.event:
                 case Commanded(command=commands.Say(text=text, remarks=remarks), at=at) if remarks:
                     found.append(Review(at=at, text=text, remarks=remarks))
@@ -112,8 +112,8 @@ async def reviews_in(house: House, runs: Iterable[RunId]) -> list[Review]:
     return found
 
 
-async def reviews_of(house: House, task: Task) -> list[Review]:
+async def reviews_of(project: Project, task: Task) -> list[Review]:
     """All that was said of lines of a task's work, the oldest first."""
     runs = dict.fromkeys(attempt.run for attempt in task.attempts)
-    said = [*task.reviews, *await reviews_in(house, runs)]
+    said = [*task.reviews, *await reviews_in(project, runs)]
     return sorted(said, key=lambda review: review.at)

@@ -20,7 +20,7 @@ from allstop.core.tasks import STALLED, Status, Task
 from allstop.views.inbox import needs_person, what_helps
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 class Handed(NamedTuple):
@@ -29,57 +29,57 @@ class Handed(NamedTuple):
     driven: bool
 
 
-def default_place(house: House, task_id: str) -> Path:
+def default_place(project: Project, task_id: str) -> Path:
     """Next to the repository, under its name and the task's."""
-    root = house.repository
+    root = project.repository
     return root.with_name(f"{root.name}-{task_id}")
 
 
-async def pause(house: House, task_id: str) -> RunId:
+async def pause(project: Project, task_id: str) -> RunId:
     """No new turn of its agent; returns once the one under way has ended.
 
     Raises:
         AllstopError: nobody works on that task.
     """
-    run = await _run_of(house, task_id)
-    await speak(house, run, Pause(), by="allstop take")
-    if root_of(run) in house.journal.holders():
-        await _at_rest(house, run)
+    run = await _run_of(project, task_id)
+    await speak(project, run, Pause(), by="allstop take")
+    if root_of(run) in project.journal.holders():
+        await _at_rest(project, run)
     return run
 
 
-async def take(house: House, task_id: str, at: Path) -> Handed:
+async def take(project: Project, task_id: str, at: Path) -> Handed:
     """A clone of the person's own, with the work as it stands.
 
     Raises:
         AllstopError: it can't be had.
     """
     takeover.must_be_free(at)
-    if _rests(await commands.find(house, task_id)):
-        await commands.tell(house, lambda _: [Take(task=task_id)])
+    if _rests(await commands.find(project, task_id)):
+        await commands.tell(project, lambda _: [Take(task=task_id)])
     else:
-        await pause(house, task_id)
-    commit = await takeover.lend(Repository(house.repository), task_id, at)
-    return Handed(str(at), commit, BOARD in house.journal.holders())
+        await pause(project, task_id)
+    commit = await takeover.lend(Repository(project.repository), task_id, at)
+    return Handed(str(at), commit, BOARD in project.journal.holders())
 
 
-async def give(house: House, task_id: str, at: Path) -> Handed:
+async def give(project: Project, task_id: str, at: Path) -> Handed:
     """The agent goes on from what the person has committed.
 
     Raises:
         AllstopError: it was not taken over, or there is nothing to give.
     """
-    if _rests(await commands.find(house, task_id)):
-        commit = await takeover.take_back(Repository(house.repository), task_id, at)
-        await commands.tell(house, lambda _: [Give(task=task_id, commit=commit)])
-        return Handed(str(at), commit, BOARD in house.journal.holders())
-    run = await _run_of(house, task_id)
-    recorded = await record_of(house, run)
+    if _rests(await commands.find(project, task_id)):
+        commit = await takeover.take_back(Repository(project.repository), task_id, at)
+        await commands.tell(project, lambda _: [Give(task=task_id, commit=commit)])
+        return Handed(str(at), commit, BOARD in project.journal.holders())
+    run = await _run_of(project, task_id)
+    recorded = await record_of(project, run)
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
         raise AllstopError(f"{task_id} was not taken over", f"`allstop take {task_id}` first")
-    commit = await takeover.take_back(Repository(house.repository), task_id, at)
-    await speak(house, run, Give(commit=commit))
-    spoken = await speak(house, run, Resume())
+    commit = await takeover.take_back(Repository(project.repository), task_id, at)
+    await speak(project, run, Give(commit=commit))
+    spoken = await speak(project, run, Resume())
     return Handed(str(at), commit, spoken.driven)
 
 
@@ -89,8 +89,8 @@ def _rests(task: Task) -> bool:
     return is_waiting and bool(task.attempts) and not task.open
 
 
-async def _run_of(house: House, task_id: str) -> RunId:
-    task = await commands.find(house, task_id)
+async def _run_of(project: Project, task_id: str) -> RunId:
+    task = await commands.find(project, task_id)
     run = child_of(BOARD, task.open)
     if not task.open or not any(attempt.run == run for attempt in task.attempts):
         raise AllstopError(f"{task_id} is {task.status}: no agent works on it", _instead(task))
@@ -103,10 +103,10 @@ def _instead(task: Task) -> str:
     return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
 
 
-async def _at_rest(house: House, run: RunId) -> None:
-    async with follow(house.journal, run) as batches:
+async def _at_rest(project: Project, run: RunId) -> None:
+    async with follow(project.journal, run) as batches:
         async for _ in batches:
-            recorded = await record_of(house, run)
+            recorded = await record_of(project, run)
             state = runs.fold(recorded.pilot, recorded.events)
             if state.open_move is None or state.closed is not None:
                 return

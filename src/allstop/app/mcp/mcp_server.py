@@ -12,7 +12,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.mcp import PARAMETERS, PARSE, Call, Message, Server, content, error, heard, tool
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 SERVER = Server(
     version=__version__,
@@ -21,24 +21,24 @@ SERVER = Server(
 )
 
 
-async def answer(house: House, line: bytes) -> Message | None:
+async def answer(project: Project, line: bytes) -> Message | None:
     """What is said to one line; None to what wants no answer."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
     said = heard(SERVER, message)
-    return await _called(house, said) if isinstance(said, Call) else said
+    return await _called(project, said) if isinstance(said, Call) else said
 
 
-async def _called(house: House, call: Call) -> Message:
+async def _called(project: Project, call: Call) -> Message:
     used = TOOLS.get(call.name)
     if used is None:
         known = ", ".join(TOOLS)
         return error(call.id, PARAMETERS, f"there is no tool {call.name!r}; there are: {known}")
     try:
         given = msgspec.convert(call.arguments, used.takes)
-        done = await used.do(house, given)
+        done = await used.do(project, given)
     except msgspec.ValidationError as fault:
         return error(call.id, PARAMETERS, f"{used.name}: {fault}")
     except AllstopError as fault:

@@ -14,7 +14,7 @@ from allstop.core.commands import Allstop
 from allstop.views.runs import lines
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 LAST_LINES = 50
 
@@ -41,15 +41,15 @@ class Tool(NamedTuple):
     name: str
     description: str
     takes: type[_Arguments]
-    do: Callable[[House, Any], Awaitable[object]]
+    do: Callable[[Project, Any], Awaitable[object]]
 
 
-async def _list(house: House, _: Nothing) -> object:
-    return await status(house)
+async def _list(project: Project, _: Nothing) -> object:
+    return await status(project)
 
 
-async def _inspect(house: House, asked: OneRun) -> object:
-    recorded = await record_of(house, asked.run)
+async def _inspect(project: Project, asked: OneRun) -> object:
+    recorded = await record_of(project, asked.run)
     told = [f"{line.mark} {line.text}" for event in recorded.events for line in lines(event)]
     return {
         "run": recorded.run,
@@ -60,10 +60,10 @@ async def _inspect(house: House, asked: OneRun) -> object:
     }
 
 
-async def _stop(house: House, asked: AnyRun) -> object:
+async def _stop(project: Project, asked: AnyRun) -> object:
     if asked.run is None:
-        return await stop_all(house, "an MCP client")
-    await speak(house, asked.run, Allstop(), by="an MCP client")
+        return await stop_all(project, "an MCP client")
+    await speak(project, asked.run, Allstop(), by="an MCP client")
     return {"stopped": asked.run}
 
 

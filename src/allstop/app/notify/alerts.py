@@ -20,22 +20,22 @@ from allstop.views import alerts
 from allstop.views.alerts import Alert, Scene, Told
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 @asynccontextmanager
 async def telling(
-    house: House, engine: LocalEngine, name: str, show: Callable[[str], None]
+    project: Project, engine: LocalEngine, name: str, show: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """From now on, until the block is left. Whoever drives a run tells of it: nobody else does.
 
     `name` is what the engine signs its receipts with.
     """
-    log = house.folder / "logs" / "notify.log"
+    log = project.folder / "logs" / "notify.log"
     async with Post(
-        Roster(house), log, clock=house.clock, show=show, quiet=lambda: quiet_hours(house)
+        Roster(project), log, clock=project.clock, show=show, quiet=lambda: quiet_hours(project)
     ) as post:
-        watch = _Watch(house, engine, name, post, show)
+        watch = _Watch(project, engine, name, post, show)
         await watch.begin()
         engine.view(watch.live)
         async with watch.reader.listening(watch.ear):
@@ -47,20 +47,22 @@ class _Watch:
 
     def __init__(
         self,
-        house: House,
+        project: Project,
         engine: LocalEngine,
         name: str,
         post: Post,
         show: Callable[[str], None],
     ) -> None:
-        self._journal = house.journal
-        self._clock = house.clock
+        self._journal = project.journal
+        self._clock = project.clock
         self._engine = engine
         self._name = name
         self._post = post
-        self.reader = Reader(house.journal, self._look, lambda trouble: show(f"notify: {trouble}"))
-        self._without_secrets = lambda text: house.secrets.scrub(text)
-        self._where = house.root.name if house.root else ""
+        self.reader = Reader(
+            project.journal, self._look, lambda trouble: show(f"notify: {trouble}")
+        )
+        self._without_secrets = lambda text: project.secrets.scrub(text)
+        self._where = project.root.name if project.root else ""
         self._told = Told()
         self._states: dict[RunId, RunState[Any]] = {}
         self._troubles: set[tuple[RunId, str]] = set()

@@ -18,17 +18,17 @@ from allstop.views.alerts import Alert, Level
 from allstop.views.quiet_hours import Quiet
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-def tellers(house: House) -> list[Teller]:
+def tellers(project: Project) -> list[Teller]:
     """Everything that can be told here."""
-    notify = house.settings.notify
+    notify = project.settings.notify
     found: list[Teller] = []
     terminal = sys.__stdout__  # a screen that is drawn stands before the other one
     if notify.sounds and terminal is not None and terminal.isatty():
         found.append(Bell(terminal))
-    desktop = find_desktop(house.environment.variables)
+    desktop = find_desktop(project.environment.variables)
     if notify.desktop and desktop is not None:
         found.append(desktop)
     for url in notify.urls:
@@ -40,29 +40,29 @@ def tellers(house: House) -> list[Teller]:
 class Roster:
     """Everybody who can be told here by the settings in force: the same list until these change."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._notify = house.settings.notify
-        self._found = tellers(house)
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._notify = project.settings.notify
+        self._found = tellers(project)
 
     def __call__(self) -> list[Teller]:
-        notify = self._house.settings.notify
+        notify = self._project.settings.notify
         if notify != self._notify:
-            self._notify, self._found = notify, tellers(self._house)
+            self._notify, self._found = notify, tellers(self._project)
         return self._found
 
 
-def quiet_hours(house: House) -> Quiet | None:
+def quiet_hours(project: Project) -> Quiet | None:
     """As the settings have them now."""
-    notify = house.settings.notify
+    notify = project.settings.notify
     if notify.quiet is None:
         return None
     return quiet.read(notify.quiet, ZoneInfo(notify.zone) if notify.zone else None)
 
 
-def notes(house: House) -> list[str]:
+def notes(project: Project) -> list[str]:
     """What should be known before anything is to be told."""
-    if is_installed() or not any(isinstance(each, Service) for each in tellers(house)):
+    if is_installed() or not any(isinstance(each, Service) for each in tellers(project)):
         return []
     return [MISSING]
 
@@ -72,16 +72,16 @@ class Tried(Struct, frozen=True, kw_only=True):
     why: str  # it could not be told; "" where it was
 
 
-async def try_tellers(house: House) -> list[Tried]:
+async def try_tellers(project: Project) -> list[Tried]:
     """One message to each, all at once."""
     alert = Alert(
         level=Level.DONE,
         title="Allstop can reach you",
         text="This is what `allstop notify test` sends.",
         run=HELM,
-        at=house.clock.now(),
+        at=project.clock.now(),
     )
-    found = tellers(house)
+    found = tellers(project)
     tried: dict[int, Tried] = {}
 
     async def attempt(place: int, teller: Teller) -> None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from allstop.app.rooms.threads import read, run_of, start, tell
-from allstop.app.runtime import Workshop, workshop
+from allstop.app.runtime import Runtime, runtime
 from allstop.core.commands import Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -15,14 +15,14 @@ from allstop.core.room_specs import SessionSpec
 from allstop.ports import HeldError
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-class Parlour:
+class RoomDriver:
     """A thread that is driven by this process."""
 
-    def __init__(self, shop: Workshop, thread: str) -> None:
-        self.house = shop.house
+    def __init__(self, shop: Runtime, thread: str) -> None:
+        self.project = shop.project
         self.thread = thread
         self.run = run_of(thread)
         self.engine = shop.engine
@@ -32,7 +32,7 @@ class Parlour:
     async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:
         """Everybody who may speak is there before anything is written."""
         self.hire(spec.agents)
-        await start(self.house, self.thread, spec, instead=instead)
+        await start(self.project, self.thread, spec, instead=instead)
         await self._drive()
 
     async def go_on(self) -> None:
@@ -41,7 +41,7 @@ class Parlour:
         Raises:
             AllstopError: there is none.
         """
-        found = await read(self.house, self.thread)
+        found = await read(self.project, self.thread)
         session = found.room.session
         if session is None:
             hint = "allstop room GOAL begins one"
@@ -50,7 +50,7 @@ class Parlour:
             raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
         self.hire(session.spec.agents)
         if found.view.run.hold is not Hold.NONE or session.paused:
-            await tell(self.house, self.thread, Resume())
+            await tell(self.project, self.thread, Resume())
         await self._drive()
 
     async def _drive(self) -> None:
@@ -59,15 +59,15 @@ class Parlour:
 
 
 @asynccontextmanager
-async def parlour(house: House, thread: str) -> AsyncIterator[Parlour]:
+async def room_driver(project: Project, thread: str) -> AsyncIterator[RoomDriver]:
     """An engine for one thread, for as long as the block lasts.
 
     Raises:
         HeldError: another process drives it.
     """
     run = run_of(thread)
-    holders = house.journal.holders()
+    holders = project.journal.holders()
     if run in holders:
         raise HeldError(run, holders[run])
-    async with workshop(house) as shop:
-        yield Parlour(shop, thread)
+    async with runtime(project) as shop:
+        yield RoomDriver(shop, thread)

@@ -15,7 +15,7 @@ from allstop.core.ids import AgentName
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings import Settings
 
 
@@ -30,22 +30,22 @@ class Wish(NamedTuple):
     respect_final: bool | None = None
 
 
-def session_spec(house: House, wish: Wish) -> SessionSpec:
+def session_spec(project: Project, wish: Wish) -> SessionSpec:
     """How the settings would have such a session.
 
     Raises:
         AllstopError: it can't be had.
     """
-    settings = house.settings
+    settings = project.settings
     names = tuple(AgentName(name) for name in wish.agents) or usual(settings)
-    _refuse(house, wish, names)
+    _refuse(project, wish, names)
     room = settings.room
     cost = room.cost_usd
     return SessionSpec(
         id=uuid.uuid4().hex,
         mode=wish.mode,
         goal=wish.goal.strip(),
-        seats=tuple(_seat(house, name) for name in names),
+        seats=tuple(_seat(project, name) for name in names),
         first=AgentName(wish.first) if wish.first else names[0],
         max_rounds=wish.max_rounds or room.max_rounds,
         respect_final=room.respect_final if wish.respect_final is None else wish.respect_final,
@@ -65,8 +65,8 @@ def session_spec(house: House, wish: Wish) -> SessionSpec:
             cost_microusd=None if cost is None else int(cost * 1_000_000),
             pause_in_circles=room.pause_in_circles,
         ),
-        backoff=backoff(house),
-        endurance=endurance(house),
+        backoff=backoff(project),
+        endurance=endurance(project),
     )
 
 
@@ -77,24 +77,24 @@ def usual(settings: Settings) -> tuple[AgentName, ...]:
     return pair if len(pair) == 2 else names[:2]
 
 
-def _refuse(house: House, wish: Wish, names: tuple[AgentName, ...]) -> None:
+def _refuse(project: Project, wish: Wish, names: tuple[AgentName, ...]) -> None:
     if not wish.goal.strip():
         raise AllstopError("there is no goal", "say what the agents are to talk about")
     for name in (*names, *([wish.first] if wish.first else [])):
-        registry.known(house, name)
+        registry.known(project, name)
     if len(set(names)) < len(names):
         raise AllstopError("an agent is named twice", f"named: {', '.join(names)}")
     least = 1 if wish.mode is TalkMode.SINGLE else 2
     if len(names) < least:
-        hint = f"{registry.configured(house)}; add [agents.NAME] to allstop.toml"
+        hint = f"{registry.configured(project)}; add [agents.NAME] to allstop.toml"
         raise AllstopError(f"a room needs {least} agents", hint)
     if wish.first and wish.first not in names:
         raise AllstopError(f"{wish.first!r} is not in the room", f"in it: {', '.join(names)}")
 
 
-def _seat(house: House, name: AgentName) -> Seat:
-    agent = house.settings.agents[name]
-    how = terms(house, agent)
+def _seat(project: Project, name: AgentName) -> Seat:
+    agent = project.settings.agents[name]
+    how = terms(project, agent)
     return Seat(
         agent=name,
         turn_s=how.turn_s,

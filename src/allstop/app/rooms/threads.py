@@ -24,7 +24,7 @@ from allstop.rooms.typed_input import Begin, StopWord, Unclear, Words, understan
 from allstop.views.rooms import RoomEvent, RoomView
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 PILOT = RoomPilot()
 THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -64,11 +64,11 @@ class Read(NamedTuple):
         return self.view.room
 
 
-async def read(house: House, thread: str) -> Read:
+async def read(project: Project, thread: str) -> Read:
     run = run_of(thread)
-    helm = await house.journal.read(HELM) if house.has_store else []
-    records = await house.journal.read(run) if house.has_store else []
-    opened = records[0].event if records else _opened(house, thread)
+    helm = await project.journal.read(HELM) if project.has_store else []
+    records = await project.journal.read(run) if project.has_store else []
+    opened = records[0].event if records else _opened(project, thread)
     assert isinstance(opened, Opened), "a journal starts with Opened"
     view = RoomView(PILOT, opened)
     events = [told for record in records[1:] for told in view.take(record.event)]
@@ -77,12 +77,12 @@ async def read(house: House, thread: str) -> Read:
     return Read(view, events, cursor, exists=bool(records), helm=held)
 
 
-def _opened(house: House, thread: str) -> Opened:
+def _opened(project: Project, thread: str) -> Opened:
     spec: dict[str, object] = {"thread": thread}
-    return Opened(at=house.clock.now(), kind="room", spec=spec, title=f"room, thread {thread}")
+    return Opened(at=project.clock.now(), kind="room", spec=spec, title=f"room, thread {thread}")
 
 
-async def start(house: House, thread: str, spec: SessionSpec, *, instead: bool = False) -> None:
+async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bool = False) -> None:
     """Begin a session; only one can be active in a thread.
 
     Raises:
@@ -90,16 +90,16 @@ async def start(house: House, thread: str, spec: SessionSpec, *, instead: bool =
     """
     run = run_of(thread)
     while True:
-        found = await read(house, thread)
-        _refuse_start(house, thread, found, instead=instead)
+        found = await read(project, thread)
+        _refuse_start(project, thread, found, instead=instead)
         commands: list[Command] = [StartSession(session=spec, instead=instead)]
         if found.view.run.hold is not Hold.NONE:
             commands.insert(0, Resume())  # of a session that is over
-        now = house.clock.now()
+        now = project.clock.now()
         events: list[Event] = [] if found.exists else [found.view.run.opened]
         events += [Commanded(at=now, command=command) for command in commands]
         try:
-            await house.journal.append(
+            await project.journal.append(
                 *(Entry(run, event) for event in events), expect=found.cursor
             )
         except StaleError:
@@ -107,7 +107,7 @@ async def start(house: House, thread: str, spec: SessionSpec, *, instead: bool =
         return
 
 
-def _refuse_start(house: House, thread: str, found: Read, *, instead: bool) -> None:
+def _refuse_start(project: Project, thread: str, found: Read, *, instead: bool) -> None:
     if found.helm.hold is Hold.STOPPED:
         raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
     if found.view.run.closed is not None:
@@ -115,7 +115,7 @@ def _refuse_start(house: House, thread: str, found: Read, *, instead: bool) -> N
     session = found.room.session
     if session is None:
         return
-    if run_of(thread) in house.journal.holders():
+    if run_of(thread) in project.journal.holders():
         hint = "say Allstop in it, or name another with --thread"
         raise AllstopError(f"a session is active in the thread {thread!r}", hint)
     if not instead:
@@ -136,78 +136,78 @@ class Heard(NamedTuple):
     note: str = ""  # for who typed it
 
 
-async def typed(house: House, thread: str, text: str) -> Heard:
+async def typed(project: Project, thread: str, text: str) -> Heard:
     """Do what a person means by it.
 
     Raises:
         AllstopError: it can't be done.
     """
-    found = await read(house, thread)
+    found = await read(project, thread)
     session = found.room.session
     match understand(text):
         case StopWord():
-            return await stop(house, thread)
+            return await stop(project, thread)
         case Unclear(problem=problem, hint=hint):
             raise AllstopError(problem, hint)
         case Begin(mode=mode, agents=agents, goal=goal):
-            spec = session_spec(house, Wish(goal, mode, agents))
+            spec = session_spec(project, Wish(goal, mode, agents))
             return Heard(began=spec)
         case Words(text=words) if session is not None:
-            await tell(house, thread, Say(text=words))
+            await tell(project, thread, Say(text=words))
             return Heard()
         case Words(text=words):
-            return Heard(began=_single(house, words))
+            return Heard(began=_single(project, words))
 
 
-def _single(house: House, words: str) -> SessionSpec:
+def _single(project: Project, words: str) -> SessionSpec:
     """Without a session, who is named is asked once; its handoff may go to anybody."""
-    names = tuple(AgentName(name) for name in house.settings.agents)
+    names = tuple(AgentName(name) for name in project.settings.agents)
     to = addressed(words, names)
     if to is None:
         example = names[0] if names else "gpt"
         raise AllstopError("nobody is asked", f"name an agent: @{example} {words[:40]}")
-    pair = usual(house.settings)
+    pair = usual(project.settings)
     table = pair if to in pair else (to, *pair)
-    return session_spec(house, Wish(words, TalkMode.SINGLE, table, to))
+    return session_spec(project, Wish(words, TalkMode.SINGLE, table, to))
 
 
-async def stop(house: House, thread: str, by: str = "user") -> Heard:
+async def stop(project: Project, thread: str, by: str = "user") -> Heard:
     """Allstop for one thread; where nobody speaks it is only noted."""
-    while not (found := await read(house, thread)).exists:
+    while not (found := await read(project, thread)).exists:
         with suppress(StaleError):
             opened = Entry(run_of(thread), found.view.run.opened)
-            await house.journal.append(opened, expect=found.cursor)
+            await project.journal.append(opened, expect=found.cursor)
     if found.view.run.closed is None:
-        await tell(house, thread, Allstop(), by)
+        await tell(project, thread, Allstop(), by)
     active = found.room.session is not None
     return Heard(stopped=active, note="" if active else "no session is active: nothing to stop")
 
 
-async def end_unheard(house: House, silent: Collection[int]) -> None:
+async def end_unheard(project: Project, silent: Collection[int]) -> None:
     """Sessions that nobody drives but processes which don't answer end with an Allstop too."""
-    holders = house.journal.holders()
+    holders = project.journal.holders()
     driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
-    for head in await house.journal.heads():
+    for head in await project.journal.heads():
         thread = thread_of(head.run)
         while thread and head.run not in driven:
-            found = await read(house, thread)
+            found = await read(project, thread)
             if found.room.session is None or not must_be_told(
                 PILOT, found.view.run, found.helm, found.helm.stops
             ):
                 break
-            stopped = Stopped(at=house.clock.now(), stops=found.helm.stops)
+            stopped = Stopped(at=project.clock.now(), stops=found.helm.stops)
             with suppress(StaleError):
-                await house.journal.append(Entry(head.run, stopped), expect=found.cursor)
+                await project.journal.append(Entry(head.run, stopped), expect=found.cursor)
 
 
-async def cancel(house: House, thread: str) -> Heard:
+async def cancel(project: Project, thread: str) -> Heard:
     """The Stop button of Collaborate."""
-    found = await read(house, thread)
+    found = await read(project, thread)
     if found.room.session is None:
         return Heard(note="no session is active: nothing to cancel")
-    await tell(house, thread, Interrupt())
+    await tell(project, thread, Interrupt())
     return Heard(stopped=True)
 
 
-async def tell(house: House, thread: str, command: Command, by: str = "user") -> None:
-    await say(house.journal, house.clock, run_of(thread), command, by)
+async def tell(project: Project, thread: str, command: Command, by: str = "user") -> None:
+    await say(project.journal, project.clock, run_of(thread), command, by)

@@ -10,31 +10,31 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings.model import Allowance
 
 
-def of_run(house: House) -> Limits:
-    return _limits(house, house.settings.budget)
+def of_run(project: Project) -> Limits:
+    return _limits(project, project.settings.budget)
 
 
-def of_task(house: House) -> Limits:
+def of_task(project: Project) -> Limits:
     """Of all attempts at it together; what happens at one of them is said by the run's."""
-    return replace(_limits(house, house.settings.budget.task), at_limit=Limits().at_limit)
+    return replace(_limits(project, project.settings.budget.task), at_limit=Limits().at_limit)
 
 
-def of_day(house: House) -> Limits:
+def of_day(project: Project) -> Limits:
     """Of all runs of the store together."""
-    return _limits(house, house.settings.budget.day)
+    return _limits(project, project.settings.budget.day)
 
 
-def _limits(house: House, given: Allowance) -> Limits:
+def _limits(project: Project, given: Allowance) -> Limits:
     return Limits(
         turns=given.turns,
         tokens=given.tokens,
         cost_microusd=None if given.cost_usd is None else int(given.cost_usd * 1_000_000),
         time_s=None if given.minutes is None else given.minutes * 60.0,
-        at_limit=AtLimit(house.settings.budget.at_limit.value),
+        at_limit=AtLimit(project.settings.budget.at_limit.value),
     )
 
 

@@ -20,7 +20,7 @@ from allstop.rooms.session import RoomState
 from allstop.views.runs import goes_on
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 class Spoken(NamedTuple):
@@ -29,7 +29,7 @@ class Spoken(NamedTuple):
     stopped: bool = False  # by an Allstop: no other brake counts until it is lifted
 
 
-async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
+async def asked_of(project: Project, name: str, ask: str | None = None) -> Ask:
     """What a run's agent asks and nobody has answered: the one of that name, or the oldest.
 
     `name` is a run, a task, or both in one as in the inbox: RUN:ASK.
@@ -37,9 +37,9 @@ async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
     Raises:
         AllstopError: there is no such question.
     """
-    run, named = await named_in(house, name)
+    run, named = await named_in(project, name)
     ask = ask or named or None
-    recorded = await record_of(house, run)
+    recorded = await record_of(project, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
     if not asks:
         raise AllstopError(f"{run} asks nothing", "`allstop status` shows who waits for what")
@@ -50,23 +50,23 @@ async def asked_of(house: House, name: str, ask: str | None = None) -> Ask:
     return asks[ask]
 
 
-async def named_in(house: House, name: str) -> tuple[str, str]:
+async def named_in(project: Project, name: str) -> tuple[str, str]:
     """A run and what it asks, from RUN or RUN:ASK; names of rooms have a colon of their own."""
     run, _, ask = name.rpartition(":")
-    if not run or (house.has_store and await house.journal.read(RunId(name))):
+    if not run or (project.has_store and await project.journal.read(RunId(name))):
         return name, ""
     return run, ask
 
 
-async def refuse_if_stopped(house: House) -> None:
+async def refuse_if_stopped(project: Project) -> None:
     """Raises AllstopError while an Allstop for everything is in force."""
-    if await is_stopped(house):
+    if await is_stopped(project):
         raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
 
 
-async def is_stopped(house: House) -> bool:
-    stopped = house.has_store and (await helm_of(house)).hold is Hold.STOPPED
-    return stopped or Sentinel(house.folder / "STOP").is_up()
+async def is_stopped(project: Project) -> bool:
+    stopped = project.has_store and (await helm_of(project)).hold is Hold.STOPPED
+    return stopped or Sentinel(project.folder / "STOP").is_up()
 
 
 def leave_for(ask: Ask, *, session: bool = False) -> Permit:
@@ -91,7 +91,7 @@ def _only_once(ask: Ask) -> str:
     return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
 
 
-async def reply_to(house: House, name: str, texts: tuple[str, ...]) -> Command:
+async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Command:
     """The command that answers what is asked there.
 
     A tool's questions are answered while the agent waits; what it asked at the end of a turn
@@ -100,13 +100,13 @@ async def reply_to(house: House, name: str, texts: tuple[str, ...]) -> Command:
     Raises:
         AllstopError: these are no answers to that.
     """
-    run, ask = await named_in(house, name)
-    recorded = await record_of(house, run)
+    run, ask = await named_in(project, name)
+    recorded = await record_of(project, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
     put = asks.get(ask) if ask else next(iter(asks.values()), None)
     if put is None and not ask:
         return Answer(text="\n".join(texts))
-    put = put or await asked_of(house, run, ask)
+    put = put or await asked_of(project, run, ask)
     if not put.questions:
         hint = f"`allstop allow {name}` or `allstop deny {name}`"
         raise AllstopError(f"{run} wants to know whether it may do something", hint)
@@ -127,20 +127,20 @@ def typed_reply(ask: Ask, words: str) -> Permit | None:
     return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 
-async def speak(house: House, run: str | None, command: Command, by: str = "user") -> Spoken:
+async def speak(project: Project, run: str | None, command: Command, by: str = "user") -> Spoken:
     """To one run and what is below it, or to all.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
     if run is None:
-        commanded = Commanded(at=house.clock.now(), command=command, by=by)
-        await house.journal.append(Entry(HELM, commanded))
-        stopped = (await helm_of(house)).hold is Hold.STOPPED
-        return Spoken(driven=bool(house.journal.holders()), stopped=stopped)
-    name, state = await _open(house, run)
-    await say(house.journal, house.clock, name, command, by)
-    driven = root_of(name) in house.journal.holders()
+        commanded = Commanded(at=project.clock.now(), command=command, by=by)
+        await project.journal.append(Entry(HELM, commanded))
+        stopped = (await helm_of(project)).hold is Hold.STOPPED
+        return Spoken(driven=bool(project.journal.holders()), stopped=stopped)
+    name, state = await _open(project, run)
+    await say(project.journal, project.clock, name, command, by)
+    driven = root_of(name) in project.journal.holders()
     unheard = "" if driven else _unheard(run, name, state)
     return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
 
@@ -153,17 +153,17 @@ def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:
     return f"Nobody drives {called} now: it counts once `{goes_on(run, state.opened)}` does."
 
 
-async def open_run(house: House, name: str) -> RunId:
+async def open_run(project: Project, name: str) -> RunId:
     """The run of that name, or a task's latest.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
-    return (await _open(house, name))[0]
+    return (await _open(project, name))[0]
 
 
-async def _open(house: House, name: str) -> tuple[RunId, RunState[Any]]:
-    recorded = await record_of(house, name)
+async def _open(project: Project, name: str) -> tuple[RunId, RunState[Any]]:
+    recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if state.closed is not None:
         raise AllstopError(f"{name} is over: {state.closed.outcome}", f"see `allstop log {name}`")

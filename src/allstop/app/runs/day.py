@@ -20,7 +20,7 @@ from allstop.engine.daily_budget import Days
 from allstop.ports import Entry
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 class Today(Struct, frozen=True, kw_only=True):
@@ -52,11 +52,11 @@ class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(gt=0, le=1440)] | None = None
 
 
-async def today(house: House, days: Days | None = None) -> Today:
+async def today(project: Project, days: Days | None = None) -> Today:
     """`days` saves who has one from reading the day again."""
-    days = days or Days(house.journal, budget_limits.of_day(house))
-    now = house.clock.now()
-    helm = await helm_of(house)
+    days = days or Days(project.journal, budget_limits.of_day(project))
+    now = project.clock.now()
+    helm = await helm_of(project)
     day = await days.catch_up(now)
     used, most = days.used(), days.limits_at(now, helm)
     return Today(
@@ -74,11 +74,11 @@ async def today(house: House, days: Days | None = None) -> Today:
         max_minutes=None if most.time_s is None else most.time_s / 60,
         near=near(most, used, now),
         at_limit=most.at_limit.value,
-        holds=budgets_hold(house) if is_limited(most) else "",
+        holds=budgets_hold(project) if is_limited(most) else "",
     )
 
 
-async def allow_more(house: House, more: More, by: str, days: Days | None = None) -> Today:
+async def allow_more(project: Project, more: More, by: str, days: Days | None = None) -> Today:
     """What waits for it goes on at once, whichever process drives it.
 
     Raises:
@@ -86,11 +86,11 @@ async def allow_more(house: House, more: More, by: str, days: Days | None = None
     """
     if more == More():
         raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
-    days = days or Days(house.journal, budget_limits.of_day(house))
-    most = budget_limits.changed(days.limits_at(house.clock.now(), await helm_of(house)), more)
-    said = Commanded(at=house.clock.now(), command=Raise(limits=most), by=by)
-    await house.journal.append(Entry(HELM, said))
-    return await today(house, days)
+    days = days or Days(project.journal, budget_limits.of_day(project))
+    most = budget_limits.changed(days.limits_at(project.clock.now(), await helm_of(project)), more)
+    said = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
+    await project.journal.append(Entry(HELM, said))
+    return await today(project, days)
 
 
 def day_lines(day: Today) -> list[str]:

@@ -13,18 +13,18 @@ from allstop.views.inbox import Sight, Waiting
 from allstop.views.inbox import inbox as sorted_out
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
-async def inbox(house: House) -> list[Waiting]:
+async def inbox(project: Project) -> list[Waiting]:
     """Everything that waits, the oldest first."""
-    if not house.has_store:
+    if not project.has_store:
         return []
-    held = house.records.holders()
+    held = project.records.holders()
     sights = []
-    for head in await house.records.heads():
+    for head in await project.records.heads():
         if not head.closed:
-            recorded = await record_of(house, head.run)
+            recorded = await record_of(project, head.run)
             state = run.fold(recorded.pilot, recorded.events)
             sights.append(
                 Sight(
@@ -36,7 +36,7 @@ async def inbox(house: House) -> list[Waiting]:
                     idle=head.run == BOARD and not state.pilot.is_braked,
                 )
             )
-    helm = await helm_of(house)
+    helm = await helm_of(project)
     board: RunState[BoardState] | None = next((s.state for s in sights if s.run == BOARD), None)
     tasks = board.pilot.board.tasks() if board else ()
-    return sorted_out(sights, tasks, house.clock.now(), helm)
+    return sorted_out(sights, tasks, project.clock.now(), helm)

@@ -30,7 +30,7 @@ from allstop.views.inbox import needs_person, what_helps
 from allstop.views.runs import RunView, view
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 RECENT = 10
 
@@ -82,32 +82,32 @@ class Recorded(NamedTuple):
     events: list[Event]
 
 
-async def helm_of(house: House) -> Helm:
-    return helms.fold([record.event for record in await house.records.read(HELM)])
+async def helm_of(project: Project) -> Helm:
+    return helms.fold([record.event for record in await project.records.read(HELM)])
 
 
-def _with_stop_file(house: House, helm: Helm) -> Helm:
+def _with_stop_file(project: Project, helm: Helm) -> Helm:
     """It counts before anybody has written, and so before it is on the helm."""
-    sentinel = Sentinel(house.folder / "STOP")
+    sentinel = Sentinel(project.folder / "STOP")
     if helm.hold is Hold.STOPPED or not sentinel.is_up():
         return helm
-    at = sentinel.since() or house.clock.now()
+    at = sentinel.since() or project.clock.now()
     return helms.steer(helm, Commanded(at=at, command=Allstop(), by=sentinel.why()))
 
 
-async def status(house: House) -> Status:
+async def status(project: Project) -> Status:
     """Every open run and the latest ended ones."""
-    helm = _with_stop_file(house, await helm_of(house) if house.has_store else Helm())
-    if not house.has_store:
+    helm = _with_stop_file(project, await helm_of(project) if project.has_store else Helm())
+    if not project.has_store:
         return _nothing_but(helm)
-    held = house.records.holders()
-    heads = await house.records.heads()
+    held = project.records.holders()
+    heads = await project.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
-    seen = [await _seen(house, head) for head in shown if head.run != BOARD]
-    views = [_view(house, each, helm, held) for each in seen]
+    seen = [await _seen(project, head) for head in shown if head.run != BOARD]
+    views = [_view(project, each, helm, held) for each in seen]
     mine = [each for each in seen if root_of(each.run) == BOARD]
-    board = await _board(house, helm, mine, driven=BOARD in held)
+    board = await _board(project, helm, mine, driven=BOARD in held)
     needed = len(board.needs_you) if board else 0
     return Status(
         hold=helm.hold.value,
@@ -116,7 +116,7 @@ async def status(house: House) -> Status:
         runs=views,
         needs_you=needed + sum(each.needs_you for each in views if each.parent is None),
         board=board,
-        disk_full=house.records.is_full(),
+        disk_full=project.records.is_full(),
     )
 
 
@@ -127,8 +127,10 @@ def _nothing_but(helm: Helm) -> Status:
     )
 
 
-async def _board(house: House, helm: Helm, mine: list[Seen], *, driven: bool) -> BoardStatus | None:
-    events = [record.event for record in await house.records.read(BOARD)]
+async def _board(
+    project: Project, helm: Helm, mine: list[Seen], *, driven: bool
+) -> BoardStatus | None:
+    events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
     run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
@@ -175,34 +177,34 @@ def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
     return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
 
 
-async def _seen(house: House, head: Head) -> Seen:
-    recorded = await record_of(house, head.run)
+async def _seen(project: Project, head: Head) -> Seen:
+    recorded = await record_of(project, head.run)
     return Seen(head.run, recorded.pilot, runs.fold(recorded.pilot, recorded.events))
 
 
-def _view(house: House, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
+def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
     return view(
         seen.run,
         seen.pilot,
         seen.state,
         helm=helm,
-        now=house.clock.now(),
+        now=project.clock.now(),
         driven=root_of(seen.run) in held,
     )
 
 
-async def record_of(house: House, run: str) -> Recorded:
+async def record_of(project: Project, run: str) -> Recorded:
     """The whole record of a run.
 
     Raises:
         AllstopError: there is none of that name.
     """
-    records = await house.records.read(RunId(run)) if house.has_store else []
-    if not records and house.has_store:
-        task = await _task(house, run)
-        records = await house.records.read(_run_of(task) if task else child_of(BOARD, run))
+    records = await project.records.read(RunId(run)) if project.has_store else []
+    if not records and project.has_store:
+        task = await _task(project, run)
+        records = await project.records.read(_run_of(task) if task else child_of(BOARD, run))
     if not records or run == HELM:
-        heads = await house.records.heads() if house.has_store else []
+        heads = await project.records.heads() if project.has_store else []
         raise no_such_run(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
@@ -214,28 +216,28 @@ async def record_of(house: House, run: str) -> Recorded:
     return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
 
 
-async def runs_below(house: House, state: BoardState) -> dict[RunId, RunState[Any]]:
+async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
     """The open runs of a board."""
-    found = [await record_of(house, child_of(BOARD, ref)) for ref in state.refs]
+    found = [await record_of(project, child_of(BOARD, ref)) for ref in state.refs]
     return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
-async def story_of(house: House, name: str) -> list[Recorded]:
+async def story_of(project: Project, name: str) -> list[Recorded]:
     """All that was tried for a task and all its merges, in that order; of others, their run.
 
     Raises:
         AllstopError: there is none of that name.
     """
-    found = await record_of(house, name)
+    found = await record_of(project, name)
     if name == found.run or label_of(found.run) != name:
         return [found]
-    heads = await house.records.heads()
+    heads = await project.records.heads()
     each = [head.run for head in heads if root_of(head.run) == BOARD and label_of(head.run) == name]
-    return [await record_of(house, run) for run in each]
+    return [await record_of(project, run) for run in each]
 
 
-async def _task(house: House, task_id: str) -> Task | None:
-    events = [record.event for record in await house.records.read(BOARD)]
+async def _task(project: Project, task_id: str) -> Task | None:
+    events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
     state: BoardState = runs.fold(PILOTS["board"], events).pilot
@@ -260,7 +262,7 @@ def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
     return NotFoundError(f"there is no run {run!r}", hint)
 
 
-def others_at_work(house: House) -> dict[int, Holder]:
+def others_at_work(project: Project) -> dict[int, Holder]:
     """The other processes that drive runs of this store, by their ids."""
-    holders = (holder for holder in house.records.holders().values() if holder is not None)
+    holders = (holder for holder in project.records.holders().values() if holder is not None)
     return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

@@ -48,7 +48,7 @@ from allstop.settings import SettingsError, roster
 from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 T = TypeVar("T")
 
@@ -83,16 +83,16 @@ class Tried(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-def look_at_agents(house: House) -> list[AgentFinding]:
-    first = roster(house.settings)[:1]
+def look_at_agents(project: Project) -> list[AgentFinding]:
+    first = roster(project.settings)[:1]
     return [
-        _look_at_agent(house, name, agent, first=name in first)
-        for name, agent in house.settings.agents.items()
+        _look_at_agent(project, name, agent, first=name in first)
+        for name, agent in project.settings.agents.items()
     ]
 
 
-def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> AgentFinding:
-    found, hint = _found(house, name, agent)
+def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) -> AgentFinding:
+    found, hint = _found(project, name, agent)
     return AgentFinding(
         name=name,
         driver=agent.driver.value,
@@ -104,25 +104,25 @@ def _look_at_agent(house: House, name: str, agent: Agent, *, first: bool) -> Age
     )
 
 
-def _found(house: House, name: str, agent: Agent) -> tuple[str, str]:
+def _found(project: Project, name: str, agent: Agent) -> tuple[str, str]:
     try:
-        found = registry.where(house, name, agent)
+        found = registry.where(project, name, agent)
         is_ours = agent.driver is Driver.COMMAND and "/" in found and not found.startswith("/")
-        return found, _lacks(house, found) if is_ours else ""
+        return found, _lacks(project, found) if is_ours else ""
     except AllstopError as error:
         return error.message, error.hint or "see docs"
 
 
-def _lacks(house: House, path: str) -> str:
+def _lacks(project: Project, path: str) -> str:
     """Why a program of the repository would not be in a clone; "" where it is, or nobody knows."""
-    name, wishes = posixpath.normpath(path), house.settings.workspace
+    name, wishes = posixpath.normpath(path), project.settings.workspace
     folders = [str(each) for each in PurePosixPath(name).parents][:-1]
     if wishes.setup or name.startswith("..") or {name, *folders} & set(wishes.link):
         return ""
     if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
         return ""
-    branch = runtime.target(house)
-    modes = modes_on(house.repository, branch, [name, *folders])
+    branch = runtime.target(project)
+    modes = modes_on(project.repository, branch, [name, *folders])
     if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
         return ""
     if name in modes:
@@ -130,29 +130,29 @@ def _lacks(house: House, path: str) -> str:
     return f"it is not on {branch}, and work begins from there: commit it"
 
 
-async def try_agent(house: House, name: str, text: str) -> Tried:
+async def try_agent(project: Project, name: str, text: str) -> Tried:
     """One turn in an empty box.
 
     Raises:
         AllstopError: there is no such agent, its program can't be there, or an Allstop is in force.
     """
-    chosen = registry.known(house, name)
-    _refuse_if_of_repository(name, registry.settings_of(house, chosen))
-    await refuse_if_stopped(house)
-    house.make_folder()
-    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
-    agent = registry.make(house, launcher, chosen)
+    chosen = registry.known(project, name)
+    _refuse_if_of_repository(name, registry.settings_of(project, chosen))
+    await refuse_if_stopped(project)
+    project.make_folder()
+    launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
+    agent = registry.make(project, launcher, chosen)
     began = anyio.current_time()
     result: TurnDone | Failed = Failed(
         kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
     )
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         with anyio.move_on_after(TRY_S):
-            place = _place(house, Path(folder))
+            place = _place(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, Unwatched())
         await agent.close()
-    result = house.secrets.scrubbed_in(result)
+    result = project.secrets.scrubbed_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
@@ -165,36 +165,36 @@ def _refuse_if_of_repository(name: str, agent: Agent) -> None:
         )
 
 
-def _place(house: House, folder: Path) -> Box:
+def _place(project: Project, folder: Path) -> Box:
     (folder / "work").mkdir(mode=0o700)
-    return replace(own_box(house, folder / "home"), workspace=str(folder / "work"))
+    return replace(own_box(project, folder / "home"), workspace=str(folder / "work"))
 
 
-async def examine(house: House, isolation: Isolation | None = None) -> list[Finding]:
+async def examine(project: Project, isolation: Isolation | None = None) -> list[Finding]:
     """Everything but the checks, which may take long. The sandbox is tried, unless it was before."""
     git = await anyio.to_thread.run_sync(_git)
     if not git.ok:  # without it the rest can't even be looked at
         return [_python(), git]
-    disk = _disk(house)
+    disk = _disk(project)
     if disk.needed and not disk.ok:
         return [_python(), git, disk]
-    house.make_folder()
-    isolation = isolation or (await make_launcher("auto", house.live)).isolation
+    project.make_folder()
+    isolation = isolation or (await make_launcher("auto", project.live)).isolation
     return [
         _python(),
         git,
-        _repository(house),
-        *_uncounted(house),
-        *await _store(house),
-        _sandbox(house, isolation),
-        _memory(house),
+        _repository(project),
+        *_uncounted(project),
+        *await _store(project),
+        _sandbox(project, isolation),
+        _memory(project),
         disk,
-        _port(house),
-        *_traces(house),
-        *_agents(house),
+        _port(project),
+        *_traces(project),
+        *_agents(project),
         *(
             Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
-            for each in house.loaded.untrusted
+            for each in project.loaded.untrusted
         ),
     ]
 
@@ -212,28 +212,28 @@ def _git() -> Finding:
     return Finding(name="git", ok=True, found=done.stdout.strip().removeprefix("git version "))
 
 
-def _repository(house: House) -> Finding:
-    if house.root is None:
+def _repository(project: Project) -> Finding:
+    if project.root is None:
         return Finding(
             name="repository", ok=False, found="none here", hint="git init", needed=False
         )
-    if not (house.root / "allstop.toml").exists():
+    if not (project.root / "allstop.toml").exists():
         return Finding(
             name="settings", ok=False, found="no allstop.toml", hint="allstop init", needed=False
         )
     try:
-        branch = runtime.target(house)
+        branch = runtime.target(project)
     except AllstopError as error:
         return Finding(name="repository", ok=False, found=error.message, hint=error.hint)
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
 
 
-def _uncounted(house: House) -> list[Finding]:
+def _uncounted(project: Project) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
-    if not (found := house.loaded.uncounted):
+    if not (found := project.loaded.uncounted):
         return []
     try:
-        house.checkout  # noqa: B018 - reading it is what is wanted
+        project.checkout  # noqa: B018 - reading it is what is wanted
     except SettingsError:
         hint = "mend it, then commit it"
     else:
@@ -241,10 +241,10 @@ def _uncounted(house: House) -> list[Finding]:
     return [Finding(name="changes", ok=False, found=found, hint=hint, needed=False)]
 
 
-async def _store(house: House) -> list[Finding]:
+async def _store(project: Project) -> list[Finding]:
     """Only where it can't be used, or holds: that there is none yet is nothing to tell."""
     try:
-        stopped = await is_stopped(house)
+        stopped = await is_stopped(project)
     except AllstopError as error:
         return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
     if not stopped:
@@ -253,17 +253,17 @@ async def _store(house: House) -> list[Finding]:
     return [Finding(name="allstop", ok=False, found=found, hint=hint, needed=False)]
 
 
-def _sandbox(house: House, isolation: Isolation) -> Finding:
+def _sandbox(project: Project, isolation: Isolation) -> Finding:
     if isolation.boxed:
         return Finding(name="sandbox", ok=True, found=f"tried: {isolation.how}")
-    off = house.settings.sandbox.mode.value == "off"
+    off = project.settings.sandbox.mode.value == "off"
     return Finding(
         name="sandbox", ok=False, found=isolation.how, hint=isolation.hint, needed=not off
     )
 
 
-def _memory(house: House) -> Finding:
-    most_mb = house.settings.limits.memory_mb
+def _memory(project: Project) -> Finding:
+    most_mb = project.settings.limits.memory_mb
     if most_mb is None:
         return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
     how = "held by the kernel" if our_groups() else f"looked at every {LOOK_EVERY_S:g} s"
@@ -273,8 +273,8 @@ def _memory(house: House) -> Finding:
     return Finding(name="memory", ok=can_be, found=found, hint=hint, needed=False)
 
 
-def _disk(house: House) -> Finding:
-    folder = house.folder if house.folder.exists() else (house.root or Path.cwd())
+def _disk(project: Project) -> Finding:
+    folder = project.folder if project.folder.exists() else (project.root or Path.cwd())
     free = shutil.disk_usage(folder).free
     found = f"{free / 1024**3:.1f} GiB free"
     writable = os.access(folder, os.W_OK)
@@ -289,9 +289,9 @@ def _disk(house: House) -> Finding:
     )
 
 
-def _port(house: House) -> Finding:
+def _port(project: Project) -> Finding:
     """Only the control room needs it."""
-    room, wishes = control_room(house.folder), house.settings.server
+    room, wishes = control_room(project.folder), project.settings.server
     if room is not None:
         found = f"the control room of this repository is open at {room.url}"
         return Finding(name="port", ok=True, found=found, needed=False)
@@ -307,9 +307,9 @@ def _port(house: House) -> Finding:
     return Finding(name="port", ok=True, found=f"{found} for the control room", needed=False)
 
 
-def _traces(house: House) -> list[Finding]:
+def _traces(project: Project) -> list[Finding]:
     """Only where somebody wants them."""
-    wishes = house.settings.traces
+    wishes = project.settings.traces
     if not wishes.on:
         return []
     if not tracing.is_installed():
@@ -319,10 +319,10 @@ def _traces(house: House) -> list[Finding]:
     return [Finding(name="traces", ok=True, found=found, needed=False)]
 
 
-def _agents(house: House) -> list[Finding]:
-    found = look_at_agents(house)
+def _agents(project: Project) -> list[Finding]:
+    found = look_at_agents(project)
     if not found:
-        hint = registry.how_to_name_one(house)
+        hint = registry.how_to_name_one(project)
         return [Finding(name="agents", ok=False, found="none", hint=hint, needed=False)]
     return [
         Finding(
@@ -336,29 +336,31 @@ def _agents(house: House) -> list[Finding]:
     ]
 
 
-async def try_checks(house: House) -> list[CheckResult]:
+async def try_checks(project: Project) -> list[CheckResult]:
     """Each verification command on the target branch as it is, in the box.
 
     Raises:
         AllstopError: an Allstop is in force.
     """
-    await refuse_if_stopped(house)
-    house.make_folder()
-    launcher = await make_launcher(house.settings.sandbox.mode.value, house.live)
-    places = await runtime.workspaces(house, launcher)
+    await refuse_if_stopped(project)
+    project.make_folder()
+    launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
+    places = await runtime.workspaces(project, launcher)
     name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
-    target = runtime.target(house)
+    target = runtime.target(project)
     try:
         opened = await _within_room(places, name, places.open(name, target, "doctor"))
         if isinstance(opened, str | Failed):
             raise AllstopError(opened if isinstance(opened, str) else opened.message)
-        boxed = BoxedChecks(launcher, trusted=house.is_trusted)
-        results = [await _try_check(boxed, check, places, name) for check in checks(house.settings)]
-        return [house.secrets.scrubbed_in(result) for result in results]
+        boxed = BoxedChecks(launcher, trusted=project.is_trusted)
+        results = [
+            await _try_check(boxed, check, places, name) for check in checks(project.settings)
+        ]
+        return [project.secrets.scrubbed_in(result) for result in results]
     finally:
         places.discard(name)
         with anyio.CancelScope(shield=True):
-            await forget(house, places, launcher, name)
+            await forget(project, places, launcher, name)
 
 
 async def _try_check(
@@ -379,13 +381,13 @@ async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T 
     async with anyio.create_task_group() as group:
         group.start_soon(space.keep)
         with (
-            Timekeeper().patience(math.inf) as patience,
-            patience.scope,
-            space.watched(RunId("doctor"), name, patience, places.outgrown),
+            Timekeeper().deadlines(math.inf) as deadlines,
+            deadlines.scope,
+            space.watched(RunId("doctor"), name, deadlines, places.outgrown),
         ):
             done.append(await doing)
         group.cancel_scope.cancel()
-    return done[0] if done else patience.why
+    return done[0] if done else deadlines.why
 
 
 def what_is_missing(result: CheckResult) -> str:

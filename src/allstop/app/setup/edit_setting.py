@@ -19,7 +19,7 @@ from allstop.settings.files.toml_editor import NotEditableError, with_value, wit
 from allstop.settings.key_path import split_dotted
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 _BOM = "\ufeff"
 
@@ -41,13 +41,13 @@ class Change(Struct, frozen=True, kw_only=True):
     """Of the file as the person saw it."""
 
 
-def digest_of(house: House) -> str:
+def digest_of(project: Project) -> str:
     """What tells one state of the file from another; "" where there is none."""
-    content = content_of(house.repository / FILE_NAME)
+    content = content_of(project.repository / FILE_NAME)
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def change(house: House, wish: Change) -> None:
+def change(project: Project, wish: Change) -> None:
     """Write it; the rest of the file keeps every byte.
 
     Raises:
@@ -55,14 +55,14 @@ def change(house: House, wish: Change) -> None:
         ChangedMeanwhileError: somebody else changed the file first.
         NotEditableError: it is written in a way that only a person should change.
     """
-    path = house.repository / FILE_NAME
+    path = project.repository / FILE_NAME
     before = content_of(path)
-    if digest_of(house) != wish.digest:
+    if digest_of(project) != wish.digest:
         raise ChangedMeanwhileError(
             f"{FILE_NAME} was changed meanwhile", "look at it again, then change it"
         )
     after = _edited((before or b"").decode(), wish).encode()
-    _try(house, wish, after)
+    _try(project, wish, after)
     if after != before:
         _write(path, after)
 
@@ -106,10 +106,10 @@ def _has_hidden(value: object) -> bool:
             return False
 
 
-def _try(house: House, wish: Change, content: bytes) -> None:
+def _try(project: Project, wish: Change, content: bytes) -> None:
     """With everything else that has a say, by what reads the settings."""
     try:
-        house.with_file(content)
+        project.with_file(content)
     except SettingsError as error:
         told = [each for each in error.problems if (each.key or "").startswith(wish.key)]
         problem = (told or error.problems)[0]

@@ -22,7 +22,7 @@ from allstop.settings.detection.template import render
 from allstop.settings.model import Driver
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.settings.key_path import Document
 
 SCRIPTED = ProposedAgent(
@@ -49,16 +49,16 @@ steps = [
 """
 
 
-def find(house: House) -> Detected:
-    return detect(house.repository, house.environment)
+def find(project: Project) -> Detected:
+    return detect(project.repository, project.environment)
 
 
-def first_file(house: House, detected: Detected) -> str:
+def first_file(project: Project, detected: Detected) -> str:
     """The text of a first allstop.toml."""
-    return render(detected, checked_out_branch(house.repository))
+    return render(detected, checked_out_branch(project.repository))
 
 
-def begin(house: House, first: str = "", *, own: str = "") -> Detected:
+def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
     """Write allstop.toml, and accept what it asks for.
 
     `first` works on tasks that name nobody; or `own` does, which may also be the command line of a
@@ -67,28 +67,28 @@ def begin(house: House, first: str = "", *, own: str = "") -> Detected:
     Raises:
         AllstopError: there is one already, or there is no such agent.
     """
-    path = house.repository / FILE_NAME
+    path = project.repository / FILE_NAME
     there = AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
     if os.path.lexists(path):
         raise there
-    detected = find(house)
+    detected = find(project)
     if own and own not in {SCRIPTED.name, *(agent.name for agent in detected.agents)}:
         detected, first = with_program(detected, own)
     detected = _with_first(detected, first or own)
-    text = first_file(house, detected)
+    text = first_file(project, detected)
     if SCRIPTED in detected.agents:
-        _write_script(house)
+        _write_script(project)
     try:
         file = path.open("x", encoding="utf-8")
     except FileExistsError:
         raise there from None  # somebody was quicker
     with file:
         file.write(text)
-    accept_file(house)
+    accept_file(project)
     return detected
 
 
-def add_scripted(house: House) -> None:
+def add_scripted(project: Project) -> None:
     """To a file that is there already. What it asks for is not accepted by that.
 
     Raises:
@@ -96,20 +96,20 @@ def add_scripted(house: House) -> None:
     """
     agent = {"driver": SCRIPTED.driver.value, "script": SCRIPTED.script}
     key = f"agents.{SCRIPTED.name}"
-    change(house, Change(key=key, value=agent, digest=digest_of(house)))
-    _write_script(house)
-    house.forget_settings()
+    change(project, Change(key=key, value=agent, digest=digest_of(project)))
+    _write_script(project)
+    project.forget_settings()
 
 
-def accept_file(house: House) -> None:
+def accept_file(project: Project) -> None:
     """Whoever writes the file here accepts what it asks for."""
-    house.forget_settings()
-    accept(house, house.checkout.asked)
+    project.forget_settings()
+    accept(project, project.checkout.asked)
 
 
-def accept(house: House, *asked: Document) -> None:
-    trust(house.environment.trust_file, house.repository, *asked)
-    house.forget_settings()
+def accept(project: Project, *asked: Document) -> None:
+    trust(project.environment.trust_file, project.repository, *asked)
+    project.forget_settings()
 
 
 def _with_first(detected: Detected, first: str) -> Detected:
@@ -147,7 +147,7 @@ def _name_for(program: str, taken: Set[str]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def _write_script(house: House) -> None:
-    house.make_folder()
+def _write_script(project: Project) -> None:
+    project.make_folder()
     assert SCRIPTED.script is not None, "it is what it does"
-    (house.repository / SCRIPTED.script).write_text(_SCRIPT, encoding="utf-8")
+    (project.repository / SCRIPTED.script).write_text(_SCRIPT, encoding="utf-8")

@@ -15,7 +15,7 @@ from allstop.ports import HeldError
 from allstop.views import runs
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.engine.local import LocalEngine
 
 
@@ -28,32 +28,32 @@ class Aborted(NamedTuple):
 
 
 async def abort(
-    house: House, name: str, by: str = "user", *, engine: LocalEngine | None = None
+    project: Project, name: str, by: str = "user", *, engine: LocalEngine | None = None
 ) -> Aborted:
     """A thread that nobody drives is ended here, by the engine that is at hand.
 
     Raises:
         AllstopError: there is no such run, it is over, or it is one that never is.
     """
-    recorded = await record_of(house, name)
+    recorded = await record_of(project, name)
     if recorded.run == BOARD:
         hint = "abort its tasks by name; `allstop stop board` ends what they do"
         raise AllstopError("the board is never over", hint)
-    spoken = await speak(house, name, Abort(), by)
+    spoken = await speak(project, name, Abort(), by)
     is_left = not spoken.driven and recorded.opened.parent is None
-    over = is_left and await _carried_out(house, recorded.run, engine)
+    over = is_left and await _carried_out(project, recorded.run, engine)
     goes_on = runs.goes_on(recorded.run, recorded.opened)
     return Aborted(recorded.run, recorded.opened.kind, spoken.driven, over, goes_on)
 
 
-async def _carried_out(house: House, run: RunId, engine: LocalEngine | None) -> bool:
+async def _carried_out(project: Project, run: RunId, engine: LocalEngine | None) -> bool:
     """False where an Allstop holds it, another process has just taken it, or there is no sandbox."""
     if engine is not None:
         return await _taken(engine, run)
-    from allstop.app.runtime import workshop
+    from allstop.app.runtime import runtime
 
     with suppress(AllstopError):
-        async with workshop(house) as shop:
+        async with runtime(project) as shop:
             return await _taken(shop.engine, run)
     return False
 

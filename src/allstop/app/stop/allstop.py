@@ -29,7 +29,7 @@ from allstop.views.runs import describe, left_as
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 ANSWER_S = 1.0
 """How long a process has to end its agents by itself before they are ended from here."""
@@ -44,34 +44,34 @@ class Stopped(Struct, frozen=True, kw_only=True):
     filed: bool = True  # the STOP file stands
 
 
-async def stop(house: House, by: str) -> Stopped:
+async def stop(project: Project, by: str) -> Stopped:
     """Write the stop where everybody looks, wait for those who drive, end what is left."""
-    asked_at = house.clock.now()
-    raise_stop_file(house, by)
+    asked_at = project.clock.now()
+    raise_stop_file(project, by)
     stop_ = Commanded(at=asked_at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
     try:
-        driving = others_at_work(house)
+        driving = others_at_work(project)
         with anyio.move_on_after(ANSWER_S):
-            await _say_and_wait(house, stop_, set(driving), answers)
+            await _say_and_wait(project, stop_, set(driving), answers)
     except* StoreBrokenError:
         pass  # the STOP file stands, and what is left is ended
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
-    killed = put_down_recorded(house.live) if house.live.exists() else ()
-    cut = await _driven_by(house, silent)
+    killed = put_down_recorded(project.live) if project.live.exists() else ()
+    cut = await _driven_by(project, silent)
     for pid in silent:
-        _end(house, pid)
-    return await _receipt(house, stop_, answers, silent, killed, cut)
+        _end(project, pid)
+    return await _receipt(project, stop_, answers, silent, killed, cut)
 
 
-async def _driven_by(house: House, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
+async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
     """The open runs of processes that can't say themselves how they left them."""
     try:
-        held = {run for run, who in house.records.holders().items() if who and who.pid in silent}
-        heads = await house.records.heads() if held else []
+        held = {run for run, who in project.records.holders().items() if who and who.pid in silent}
+        heads = await project.records.heads() if held else []
         return {
-            head.run: await record_of(house, head.run)
+            head.run: await record_of(project, head.run)
             for head in heads
             if not head.closed and root_of(head.run) in held
         }
@@ -79,17 +79,17 @@ async def _driven_by(house: House, silent: tuple[int, ...]) -> dict[RunId, Recor
         return {}  # no record, no word of it
 
 
-def raise_stop_file(house: House, why: str) -> None:
+def raise_stop_file(project: Project, why: str) -> None:
     """First of all, because it needs neither the store nor an answer."""
     with suppress(OSError):
-        house.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Sentinel(house.folder / "STOP").raise_(why)
+        project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Sentinel(project.folder / "STOP").raise_(why)
 
 
 async def _say_and_wait(
-    house: House, stop_: Commanded, driving: set[int], answers: dict[str, Halted]
+    project: Project, stop_: Commanded, driving: set[int], answers: dict[str, Halted]
 ) -> None:
-    journal = house.journal
+    journal = project.journal
     heard = anyio.Event()
 
     def ear(run: RunId, seq: int) -> None:
@@ -122,9 +122,9 @@ async def _say(journal: SqliteJournal, stop_: Commanded) -> None:
         await journal.append(Entry(HELM, stop_))
 
 
-def _end(house: House, pid: int) -> None:
+def _end(project: Project, pid: int) -> None:
     """A process that hangs is ended: all it knows is in the journal."""
-    holder = others_at_work(house).get(pid)
+    holder = others_at_work(project).get(pid)
     if holder is not None and holder.host == socket.gethostname():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
@@ -140,7 +140,7 @@ def is_suspended(pid: int) -> bool:
 
 
 async def _receipt(
-    house: House,
+    project: Project,
     stop_: Commanded,
     answers: dict[str, Halted],
     silent: tuple[int, ...],
@@ -148,7 +148,7 @@ async def _receipt(
     cut: dict[RunId, Recorded],
 ) -> Stopped:
     """One receipt of all who put something down; it is written too, so that it can be read later."""
-    now = house.clock.now()
+    now = project.clock.now()
     states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
     mine = Halted(
         at=now,
@@ -165,11 +165,11 @@ async def _receipt(
     )
     recorded_ = True
     try:
-        if (await helm_of(house)).hold is not Hold.STOPPED:
-            await _say(house.journal, stop_)
+        if (await helm_of(project)).hold is not Hold.STOPPED:
+            await _say(project.journal, stop_)
         if killed or silent:
-            await house.journal.append(Entry(HELM, mine))
-        await end_unheard(house, silent)
+            await project.journal.append(Entry(HELM, mine))
+        await end_unheard(project, silent)
     except (StoreBrokenError, StoreBusyError, StoreFullError):
         recorded_ = False  # the STOP file still stands
     parts = (*answers.values(), mine)
@@ -182,38 +182,40 @@ async def _receipt(
         discarded=tuple(each for part in parts for each in part.discarded),
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
-    filed = Sentinel(house.folder / "STOP").is_up()
+    filed = Sentinel(project.folder / "STOP").is_up()
     return Stopped(receipt=whole, silent=silent, recorded=recorded_, filed=filed)
 
 
-async def lift(house: House, by: str) -> Hold:
+async def lift(project: Project, by: str) -> Hold:
     """Resume: take the STOP file away and say so on the helm; what was lifted.
 
     Where the store can't be read or written, the file stays: a stop is lifted whole or not at all.
     """
-    sentinel = Sentinel(house.folder / "STOP")
+    sentinel = Sentinel(project.folder / "STOP")
     was_up = sentinel.is_up()
-    if not house.has_store:  # the file came first, and is all there is
+    if not project.has_store:  # the file came first, and is all there is
         sentinel.lower()
         return Hold.STOPPED if was_up else Hold.NONE
-    await helm_of(house)
+    await helm_of(project)
     if was_up:
-        await house.journal.append()  # that it was there counts, and can then be lifted
+        await project.journal.append()  # that it was there counts, and can then be lifted
     sentinel.lower()
     try:
-        held = (await helm_of(house)).hold
+        held = (await helm_of(project)).hold
         if held is not Hold.NONE:
-            resume = Commanded(at=house.clock.now(), command=Resume(), by=by)
-            await house.journal.append(Entry(HELM, resume))
+            resume = Commanded(at=project.clock.now(), command=Resume(), by=by)
+            await project.journal.append(Entry(HELM, resume))
     except (StoreBrokenError, StoreBusyError, StoreFullError):
         if was_up:
-            raise_stop_file(house, f"{by}, which failed")
+            raise_stop_file(project, f"{by}, which failed")
         raise
     return Hold.STOPPED if was_up else held
 
 
-def would_stop(house: House) -> tuple[list[str], list[str]]:
+def would_stop(project: Project) -> tuple[list[str], list[str]]:
     """What a stop would end: the processes that drive, and the trees of agents."""
-    driving = [f"process {pid} ({holder.command})" for pid, holder in others_at_work(house).items()]
-    trees = recorded(house.live) if house.live.exists() else ()
+    driving = [
+        f"process {pid} ({holder.command})" for pid, holder in others_at_work(project).items()
+    ]
+    trees = recorded(project.live) if project.live.exists() else ()
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in trees]

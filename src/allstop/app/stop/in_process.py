@@ -15,7 +15,7 @@ from allstop.engine.local import LocalEngine
 from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 TAKES_NOTHING = (StoreBusyError, StoreFullError, StoreBrokenError)
 ALL_INSTEAD = "■ ALLSTOP of everything: the store takes nothing now, and this needs no store"
@@ -25,7 +25,7 @@ class Place(Protocol):
     """Where runs are driven."""
 
     @property
-    def house(self) -> House: ...
+    def project(self) -> Project: ...
     @property
     def engine(self) -> LocalEngine: ...
 
@@ -34,12 +34,12 @@ def strike_if_raised(place: Place) -> None:
     """The file counts before whatever is written later, so agents can be ended before the store
     has taken the stop: nothing that comes back from them is taken for a result.
     """
-    if Sentinel(place.house.folder / "STOP").is_up():
+    if Sentinel(place.project.folder / "STOP").is_up():
         place.engine.strike()
 
 
 async def stop_all(place: Place, by: str) -> None:
-    raise_stop_file(place.house, by)
+    raise_stop_file(place.project, by)
     strike_if_raised(place)
     with suppress(*TAKES_NOTHING):  # the file says it too
         await place.engine.allstop(by=by)

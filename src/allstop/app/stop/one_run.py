@@ -26,7 +26,7 @@ from allstop.ports import Entry
 from allstop.views.runs import describe, view
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 ENDS_WITHIN_S = 5.0
 """How long the receipt waits for whoever drives; what has not ended by then is said in it."""
@@ -39,46 +39,46 @@ class StoppedRun(Struct, frozen=True, kw_only=True):
     silent: int | None = None  # the process that drives it and did not answer
 
 
-async def stop_run(house: House, name: str, by: str) -> StoppedRun:
+async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
     """Allstop for one run, a task's latest, or a room.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
     thread = threads.thread_of(RunId(name))
-    run = RunId(name) if thread is not None else await open_run(house, name)
+    run = RunId(name) if thread is not None else await open_run(project, name)
     note = ""
 
     async def tell() -> None:
         nonlocal note
         if thread is not None:
-            note = (await threads.stop(house, thread, by)).note
+            note = (await threads.stop(project, thread, by)).note
         else:
-            await say(house.journal, house.clock, run, Allstop(), by)
+            await say(project.journal, project.clock, run, Allstop(), by)
 
-    receipt, silent = await _stop(house, run, by, tell)
-    driven = root_of(run) in house.journal.holders()
+    receipt, silent = await _stop(project, run, by, tell)
+    driven = root_of(run) in project.journal.holders()
     return StoppedRun(receipt=receipt, driven=driven, note=note, silent=silent)
 
 
 async def _stop(
-    house: House, run: RunId, by: str, tell: Callable[[], Awaitable[None]]
+    project: Project, run: RunId, by: str, tell: Callable[[], Awaitable[None]]
 ) -> tuple[Halted, int | None]:
     """Stop it by `tell`, wait until nothing of it moves, and write down what that did.
 
     Also the process that did not answer: its agents of this run are ended from here. It is left
     alone itself, since it may drive other runs, and nothing counts that it says of this one.
     """
-    asked_at = house.clock.now()
-    trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
-    heads = await house.journal.heads() if house.has_store else []
+    asked_at = project.clock.now()
+    trees = [tree for tree in _trees(project) if _is_part(RunId(tree.label), run)]
+    heads = await project.journal.heads() if project.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
     silent: int | None = None
     with anyio.move_on_after(ENDS_WITHIN_S):
-        silent = await _tell_and_wait(house, stopped, tell)
-    now = house.clock.now()
-    records = {each: await record_of(house, each) for each in stopped}
+        silent = await _tell_and_wait(project, stopped, tell)
+    now = project.clock.now()
+    records = {each: await record_of(project, each) for each in stopped}
     halted = Halted(
         at=now,
         asked_at=asked_at,
@@ -92,38 +92,40 @@ async def _stop(
             for each, found in records.items()
             for what in _lost(found, asked_at, silent)
         ),
-        runs={each: await _where(house, each, found, silent) for each, found in records.items()},
+        runs={each: await _where(project, each, found, silent) for each, found in records.items()},
     )
-    await house.journal.append(Entry(run, halted))
+    await project.journal.append(Entry(run, halted))
     return halted, silent
 
 
-async def would_stop_run(house: House, name: str) -> list[str]:
+async def would_stop_run(project: Project, name: str) -> list[str]:
     """The trees of agents that a stop of this run alone would end, and the moves without one.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
-    run = RunId(name) if threads.thread_of(RunId(name)) is not None else await open_run(house, name)
-    trees = [tree for tree in _trees(house) if _is_part(RunId(tree.label), run)]
+    run = (
+        RunId(name) if threads.thread_of(RunId(name)) is not None else await open_run(project, name)
+    )
+    trees = [tree for tree in _trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
     known = {RunId(tree.label) for tree in trees}
-    return [*shown, *await _moves_without_tree(house, run, known)]
+    return [*shown, *await _moves_without_tree(project, run, known)]
 
 
-async def _moves_without_tree(house: House, run: RunId, known: AbstractSet[RunId]) -> list[str]:
+async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[RunId]) -> list[str]:
     """A model by API has no process here, and a stop ends its turn all the same."""
-    if not house.has_store or root_of(run) not in house.records.holders():
+    if not project.has_store or root_of(run) not in project.records.holders():
         return []
-    heads = await house.records.heads()
+    heads = await project.records.heads()
     below = [head.run for head in heads if not head.closed and _is_part(head.run, run)]
-    found = {each: await record_of(house, each) for each in below if each not in known}
+    found = {each: await record_of(project, each) for each in below if each not in known}
     moves = {each: runs.fold(it.pilot, it.events).open_move for each, it in found.items()}
     return [f"{each}: {describe(move.move)}" for each, move in moves.items() if move]
 
 
-def _trees(house: House) -> tuple[Record, ...]:
-    return recorded(house.live) if house.live.exists() else ()
+def _trees(project: Project) -> tuple[Record, ...]:
+    return recorded(project.live) if project.live.exists() else ()
 
 
 def _is_part(run: RunId, of: RunId) -> bool:
@@ -131,13 +133,13 @@ def _is_part(run: RunId, of: RunId) -> bool:
 
 
 async def _tell_and_wait(
-    house: House,
+    project: Project,
     stopped: list[RunId],
     tell: Callable[[], Awaitable[None]],
 ) -> int | None:
     """The process that did not answer, if it still has not when its agents are gone."""
-    journal = house.journal
-    under_way = _UnderWay(house, stopped)
+    journal = project.journal
+    under_way = _UnderWay(project, stopped)
     heard = anyio.Event()
 
     def ear(run: RunId, seq: int) -> None:
@@ -145,7 +147,7 @@ async def _tell_and_wait(
 
     async def ended() -> None:
         nonlocal heard
-        while await under_way.are_there() and not _is_suspended(_driver(house, stopped[0])):
+        while await under_way.are_there() and not _is_suspended(_driver(project, stopped[0])):
             await heard.wait()
             heard = anyio.Event()
 
@@ -155,10 +157,10 @@ async def _tell_and_wait(
             await tell()
             with anyio.move_on_after(ANSWER_S):
                 await ended()
-            silent = _driver(house, stopped[0]) if await under_way.are_there() else None
+            silent = _driver(project, stopped[0]) if await under_way.are_there() else None
             if silent is not None:
                 put_down_recorded(
-                    house.live, wanted=lambda label: _is_part(RunId(label), stopped[0])
+                    project.live, wanted=lambda label: _is_part(RunId(label), stopped[0])
                 )
                 with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
                     await ended()
@@ -167,10 +169,10 @@ async def _tell_and_wait(
     return silent
 
 
-def _driver(house: House, run: RunId) -> int | None:
+def _driver(project: Project, run: RunId) -> int | None:
     """The other process that drives it."""
-    holder = house.journal.holders().get(root_of(run))
-    return holder.pid if holder is not None and holder.pid in others_at_work(house) else None
+    holder = project.journal.holders().get(root_of(run))
+    return holder.pid if holder is not None and holder.pid in others_at_work(project) else None
 
 
 def _is_suspended(pid: int | None) -> bool:
@@ -180,8 +182,8 @@ def _is_suspended(pid: int | None) -> bool:
 class _UnderWay:
     """Turns and checks of these runs that somebody still drives. Each record is read once."""
 
-    def __init__(self, house: House, runs: list[RunId]) -> None:
-        self._journal = house.journal
+    def __init__(self, project: Project, runs: list[RunId]) -> None:
+        self._journal = project.journal
         self._read = dict.fromkeys(runs, 0)
         self._open: set[RunId] = set()
 
@@ -212,12 +214,12 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
                 pass
 
 
-async def _where(house: House, run: RunId, found: Recorded, silent: int | None) -> str:
+async def _where(project: Project, run: RunId, found: Recorded, silent: int | None) -> str:
     """As people see it, in a word or two."""
     state = runs.fold(found.pilot, found.events)
-    driven = root_of(run) in house.journal.holders()
-    now = house.clock.now()
-    seen = view(run, found.pilot, state, helm=await helm_of(house), now=now, driven=driven)
+    driven = root_of(run) in project.journal.holders()
+    now = project.clock.now()
+    seen = view(run, found.pilot, state, helm=await helm_of(project), now=now, driven=driven)
     if silent is not None:
         return f"stopped; process {silent} drives it and does not answer"
     return "still ending" if state.open_move and driven else seen.status

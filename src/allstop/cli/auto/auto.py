@@ -12,8 +12,8 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context,
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from allstop.app.project import House
-    from allstop.app.runtime import Workshop
+    from allstop.app.project import Project
+    from allstop.app.runtime import Runtime
     from allstop.auto.state import AutoState
     from allstop.core.asks import Ask
     from allstop.core.ids import RunId
@@ -53,29 +53,29 @@ def auto(
 
     Type to tell it something, y or n to answer what it asks, "Allstop" to stop.
     """
-    with context.house() as house:
+    with context.project() as project:
         asked = Asked(goal, agent, policy, approvals)
-        return run(lambda: _auto(house, asked, as_json=as_json))
+        return run(lambda: _auto(project, asked, as_json=as_json))
 
 
-async def _auto(house: House, asked: Asked, *, as_json: bool) -> int:
+async def _auto(project: Project, asked: Asked, *, as_json: bool) -> int:
     from allstop.app.auto import threads
     from allstop.auto.state import DecisionPolicy
     from allstop.settings.model import Approvals
 
     begun = await threads.beginning(
-        house,
+        project,
         asked.goal,
         agent=asked.agent,
         policy=DecisionPolicy(asked.policy) if asked.policy else None,
         approvals=Approvals(asked.approvals) if asked.approvals else None,
         attended=sys.stdin.isatty(),
     )
-    return await drive(house, begun.agents, begun.open, as_json=as_json)
+    return await drive(project, begun.agents, begun.open, as_json=as_json)
 
 
 async def drive(
-    house: House,
+    project: Project,
     agents: tuple[Any, ...],
     begin: Callable[[LocalEngine], Awaitable[RunId]],
     *,
@@ -89,11 +89,11 @@ async def drive(
     import anyio
 
     from allstop.app.board import board_spec
-    from allstop.app.runtime import workshop
+    from allstop.app.runtime import runtime
 
-    for note in board_spec.notes(house):
+    for note in board_spec.notes(project):
         click.echo(f"note: {note}", err=True)
-    async with workshop(house, agents) as shop:
+    async with runtime(project, agents) as shop:
         sitting = _Sitting(shop, await begin(shop.engine), as_json=as_json, known=known)
         async with anyio.create_task_group() as group:
             group.start_soon(sitting.show)
@@ -106,14 +106,14 @@ async def drive(
 
 
 class _Sitting:
-    def __init__(self, shop: Workshop, name: RunId, *, as_json: bool, known: int) -> None:
+    def __init__(self, shop: Runtime, name: RunId, *, as_json: bool, known: int) -> None:
         import anyio
 
         from allstop.app.auto.threads import PILOT
         from allstop.views.auto import Story
 
         self._shop = shop
-        self._house = shop.house
+        self._project = shop.project
         self._run = name
         self._engine = shop.engine
         self._as_json = as_json
@@ -127,12 +127,12 @@ class _Sitting:
     async def show(self) -> None:
         from allstop.app.runs.follow import follow
 
-        async with follow(self._house.journal, self._run) as batches:
+        async with follow(self._project.journal, self._run) as batches:
             async for batch in batches:
                 self._take(batch)
 
     async def catch_up(self) -> None:
-        self._take(await self._house.journal.read(self._run, after=self._seq))
+        self._take(await self._project.journal.read(self._run, after=self._seq))
 
     def _take(self, batch: Any) -> None:
         from allstop.cli.log import as_text, print_records
@@ -200,7 +200,7 @@ class _Sitting:
         from allstop.core.moves import Wait
         from allstop.core.run import outlook
 
-        move = outlook(self._story.pilot, state, self._house.clock.now(), self._engine.helm)
+        move = outlook(self._story.pilot, state, self._project.clock.now(), self._engine.helm)
         return move if isinstance(move, Wait) else None
 
     def _more(self, state: RunState[AutoState]) -> str:

@@ -9,7 +9,7 @@ import click
 from allstop.cli.output import FAILED, FINISHED, STOPPED, Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.auto.state import AutoState
     from allstop.core.ids import RunId
     from allstop.views.auto import Story
@@ -40,33 +40,33 @@ def demo(context: Context, goal: str | None, file: str | None, as_json: bool) ->
     if file is not None:
         with click.open_file(file, "rb") as stream:
             text = stream.read()
-    with context.house() as house:
-        return run(lambda: _demo(house, goal, text, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: _demo(project, goal, text, as_json=as_json))
 
 
-async def _demo(house: House, goal: str | None, text: bytes, *, as_json: bool) -> int:
+async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: bool) -> int:
     import msgspec
 
     from allstop.app.auto import threads
     from allstop.app.board.board_spec import thread_limits
-    from allstop.app.runtime import workshop
+    from allstop.app.runtime import runtime
     from allstop.auto.turn_summaries import read_summary
     from allstop.views.auto import Story
 
     given = read_summary(text, goal or "")
-    spec = threads.rehearsal(house, goal=given.goal, summary=given.summary)
-    async with workshop(house, threads.agents_of(spec)) as shop:
+    spec = threads.rehearsal(project, goal=given.goal, summary=given.summary)
+    async with runtime(project, threads.agents_of(spec)) as shop:
         title = given.goal.splitlines()[0][:80]
         told = msgspec.to_builtins(spec)
-        limits = thread_limits(house)
+        limits = thread_limits(project)
         name = await threads.open_free(
-            house,
+            project,
             "guidance",
             lambda name: shop.engine.open(name, "auto", told, title=title, limits=limits),
         )
         await shop.engine.idle()
     story = Story(threads.PILOT)
-    for record in await house.journal.read(name):
+    for record in await project.journal.read(name):
         story.take(record.event)
     return _tell(name, story, as_json=as_json)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from allstop.app.board.review_comments import OnLine, Sent
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.review_comments import Review
 
 Said = tuple[tuple[str, str], ...]
@@ -55,11 +55,11 @@ def comment(
     """
     if text and not (on_lines or before_lines):
         raise click.UsageError("--message goes with comments on lines; see `allstop tell`")
-    with context.house() as house:
+    with context.project() as project:
         if not on_lines and not before_lines:
-            _show(run(lambda: _reviews(house, name)), name, as_json=as_json)
+            _show(run(lambda: _reviews(project, name)), name, as_json=as_json)
             return
-        sent = run(lambda: _send(house, name, on_lines, before_lines, text))
+        sent = run(lambda: _send(project, name, on_lines, before_lines, text))
     if as_json:
         print_json({"run": name, "driven": sent.driven, "note": sent.note})
         return
@@ -68,20 +68,20 @@ def comment(
         click.echo("Nobody drives it now; `allstop run` or `allstop resume` goes on.")
 
 
-async def _send(house: House, name: str, on_lines: Said, before_lines: Said, text: str) -> Sent:
+async def _send(project: Project, name: str, on_lines: Said, before_lines: Said, text: str) -> Sent:
     from allstop.app.board.review_comments import Comment
     from allstop.app.board.review_comments import comment as send
     from allstop.core.ids import BOARD
 
     remarks = [
-        *[await _remark(house, name, each, removed=False) for each in on_lines],
-        *[await _remark(house, name, each, removed=True) for each in before_lines],
+        *[await _remark(project, name, each, removed=False) for each in on_lines],
+        *[await _remark(project, name, each, removed=True) for each in before_lines],
     ]
-    sent = await send(house, name, Comment(remarks=tuple(remarks), text=text), "user")
-    return sent._replace(driven=BOARD in house.journal.holders()) if sent.of_board else sent
+    sent = await send(project, name, Comment(remarks=tuple(remarks), text=text), "user")
+    return sent._replace(driven=BOARD in project.journal.holders()) if sent.of_board else sent
 
 
-async def _remark(house: House, name: str, said: tuple[str, str], *, removed: bool) -> OnLine:
+async def _remark(project: Project, name: str, said: tuple[str, str], *, removed: bool) -> OnLine:
     import secrets
 
     from allstop.app.board.diff import line_of
@@ -90,7 +90,7 @@ async def _remark(house: House, name: str, said: tuple[str, str], *, removed: bo
     file, _, number = said[0].rpartition(":")
     if not file or not number.isdigit() or not said[1]:
         raise click.UsageError(f"{said[0]!r} is no line; write FILE:LINE and what you say of it")
-    quoted = await line_of(house, name, file, int(number), removed=removed)
+    quoted = await line_of(project, name, file, int(number), removed=removed)
     return OnLine(
         id=secrets.token_hex(8),
         file=file,
@@ -101,15 +101,15 @@ async def _remark(house: House, name: str, said: tuple[str, str], *, removed: bo
     )
 
 
-async def _reviews(house: House, name: str) -> list[Review]:
+async def _reviews(project: Project, name: str) -> list[Review]:
     from allstop.app.board import commands
     from allstop.app.board.review_comments import reviews_in, reviews_of
     from allstop.app.runs.status import record_of
 
-    task = (await commands.read(house)).state.board.get(name)
+    task = (await commands.read(project)).state.board.get(name)
     if task is not None:
-        return await reviews_of(house, task)
-    return await reviews_in(house, [(await record_of(house, name)).run])
+        return await reviews_of(project, task)
+    return await reviews_in(project, [(await record_of(project, name)).run])
 
 
 def _show(reviews: Sequence[Review], name: str, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from allstop.core.text import plain
 
 if TYPE_CHECKING:
     from allstop.adapters.git.repository.diff import Shown
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 STYLES = (
     ("diff ", {"bold": True}),
@@ -30,8 +30,8 @@ STYLES = (
 @click.pass_obj
 def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
     """What the work of a task or a thread changes; of merged work what was merged."""
-    with context.house() as house:
-        found = run(lambda: _diff(house, task_id))
+    with context.project() as project:
+        found = run(lambda: _diff(project, task_id))
     if as_json:
         print_json(_as_document(task_id, found, with_patch=not stat))
         return
@@ -51,10 +51,10 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
         click.echo(f"… and more: git diff {found.base[:10]} {found.tip[:10]}")
 
 
-async def _diff(house: House, task_id: str) -> Shown:
+async def _diff(project: Project, task_id: str) -> Shown:
     from allstop.app.board.diff import diff_named
 
-    return await diff_named(house, task_id)
+    return await diff_named(project, task_id)
 
 
 def _as_document(task_id: str, found: Shown, *, with_patch: bool) -> dict[str, object]:

@@ -12,7 +12,7 @@ import anyio
 
 from allstop.adapters.live_text import Ear, ear
 from allstop.app.board import commands, driver, overview
-from allstop.app.live_runs import Watcher
+from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import EARS
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.board.board_pilot import BoardState
@@ -30,7 +30,7 @@ from allstop.kinds import PILOTS
 from allstop.ports import Clock, HeldError, Holder, Live, Placed
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 HOW_TO_LEAVE = "Ctrl-C ends the watch and nothing else"
 LOOK_S = 1.0
@@ -38,7 +38,7 @@ LOOK_S = 1.0
 
 
 async def start_tasks(
-    house: House,
+    project: Project,
     decide: driver.Decide,
     *,
     only: Collection[str],
@@ -46,14 +46,14 @@ async def start_tasks(
     as_json: bool,
 ) -> int:
     """Have tasks worked on, whatever else the board does; the exit code is about these."""
-    await refuse_if_stopped(house)
-    joined = await _beginning(house, only)
-    await commands.tell(house, decide)
-    return await _seen_to_its_end(house, joined, holder, as_json=as_json)
+    await refuse_if_stopped(project)
+    joined = await _beginning(project, only)
+    await commands.tell(project, decide)
+    return await _seen_to_its_end(project, joined, holder, as_json=as_json)
 
 
 async def go_on(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     *,
     budget_usd: float | None,
@@ -61,28 +61,32 @@ async def go_on(
     as_json: bool,
 ) -> int:
     """Have the whole board go on in this way; within its limits if no budget is named."""
-    await refuse_if_stopped(house)
-    joined = await _beginning(house, ())
-    read = await commands.read(house)
-    await driver.equip(house, spec, lambda state: [], read, read.run.limits, budget_usd=budget_usd)
-    return await _seen_to_its_end(house, joined, holder, as_json=as_json)
+    await refuse_if_stopped(project)
+    joined = await _beginning(project, ())
+    read = await commands.read(project)
+    await driver.equip(
+        project, spec, lambda state: [], read, read.run.limits, budget_usd=budget_usd
+    )
+    return await _seen_to_its_end(project, joined, holder, as_json=as_json)
 
 
-async def _beginning(house: House, only: Collection[str], since: datetime | None = None) -> Joined:
-    watcher = Watcher(house)
-    await watcher.begin()
-    return Joined(house, watcher, only, since or house.clock.now())
+async def _beginning(
+    project: Project, only: Collection[str], since: datetime | None = None
+) -> Joined:
+    live_runs = LiveRuns(project)
+    await live_runs.begin()
+    return Joined(project, live_runs, only, since or project.clock.now())
 
 
 async def _seen_to_its_end(
-    house: House, joined: Joined, holder: Holder | None, *, as_json: bool
+    project: Project, joined: Joined, holder: Holder | None, *, as_json: bool
 ) -> int:
     """By whoever drives it; by ourselves where that process is gone and no other was quicker."""
-    while (code := await _watch(house, joined, holder, as_json=as_json)) is None:
+    while (code := await _watch(project, joined, holder, as_json=as_json)) is None:
         with suppress(HeldError):
-            return await take_over(house, joined.only, joined.since, as_json=as_json)
-        holder = house.journal.holders().get(BOARD)
-        joined = await _beginning(house, joined.only, joined.since)
+            return await take_over(project, joined.only, joined.since, as_json=as_json)
+        holder = project.journal.holders().get(BOARD)
+        joined = await _beginning(project, joined.only, joined.since)
     return code
 
 
@@ -90,14 +94,14 @@ class Joined:
     """The board as its record tells, from the moment of being made."""
 
     def __init__(
-        self, house: House, watcher: Watcher, only: Collection[str], since: datetime
+        self, project: Project, live_runs: LiveRuns, only: Collection[str], since: datetime
     ) -> None:
-        self.clock: Clock = house.clock
+        self.clock: Clock = project.clock
         self.since = since
-        self.seqs = {head.run: head.seq for head in watcher.heads}
+        self.seqs = {head.run: head.seq for head in live_runs.heads}
         self.only = only
-        self.watcher = watcher
-        self._journal = house.journal
+        self.live_runs = live_runs
+        self._journal = project.journal
         self._states: dict[RunId, RunState[Any]] = {}
         self._stir = anyio.Event()
 
@@ -112,10 +116,10 @@ class Joined:
 
     async def renew(self) -> None:
         """Every run of the board that is open, as it stands now."""
-        await self.watcher.catch_up()
-        mine = [head for head in self.watcher.heads if root_of(head.run) == BOARD]
+        await self.live_runs.catch_up()
+        mine = [head for head in self.live_runs.heads if root_of(head.run) == BOARD]
         names = [head.run for head in mine if not head.closed]
-        self._states = {name: (await self.watcher.run(name)).state for name in names}
+        self._states = {name: (await self.live_runs.run(name)).state for name in names}
 
     async def rested(self) -> bool:
         """Wait until nothing of it goes on unless a person does something; false if nobody drives
@@ -135,7 +139,7 @@ class Joined:
                 await self._stir.wait()
 
     def is_held(self) -> bool:
-        return self.watcher.helm.hold is not Hold.NONE or self.run().hold is not Hold.NONE
+        return self.live_runs.helm.hold is not Hold.NONE or self.run().hold is not Hold.NONE
 
     def asked(self) -> list[Task]:
         tasks = self.run().pilot.board.tasks()
@@ -168,7 +172,7 @@ class Joined:
             return True
         if state.open_move is not None:
             return False
-        pilot, helm = PILOTS[state.opened.kind], self.watcher.helm
+        pilot, helm = PILOTS[state.opened.kind], self.live_runs.helm
         move = runs.outlook(pilot, state, self.clock.now(), helm)
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 
@@ -178,22 +182,22 @@ def _is_to_come(task: Task) -> bool:
 
 
 async def _watch(
-    house: House, joined: Joined, holder: Holder | None, *, as_json: bool
+    project: Project, joined: Joined, holder: Holder | None, *, as_json: bool
 ) -> int | None:
     """None where nobody drives the board any more."""
     who = f"process {holder.pid}" if holder else "another process"
     await joined.renew()
-    with make_board_screen(as_json=as_json) as screen, ear(house.folder / EARS) as own:
+    with make_board_screen(as_json=as_json) as screen, ear(project.folder / EARS) as own:
         screen.begin(joined, HOW_TO_LEAVE)
         screen.note(f"The board is driven by {who}, which does this. {HOW_TO_LEAVE}.")
-        joined.watcher.tell(lambda placed: _show(placed, screen, joined))
+        joined.live_runs.tell(lambda placed: _show(placed, screen, joined))
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_at_signal, group.cancel_scope)
             group.start_soon(_overhear, own, screen)
-            group.start_soon(_catch_up, house, joined, screen)
-            group.start_soon(joined.watcher.follow)
+            group.start_soon(_catch_up, project, joined, screen)
+            group.start_soon(joined.live_runs.follow)
             driven = await joined.rested()
-            await _catch_up(house, joined, screen)
+            await _catch_up(project, joined, screen)
             group.cancel_scope.cancel()
             if not driven and not joined.is_held():
                 screen.note(
@@ -210,11 +214,11 @@ def _show(placed: Sequence[Placed], screen: BoardScreen, joined: Joined) -> None
     joined.hear(placed)
 
 
-async def _catch_up(house: House, joined: Joined, screen: BoardScreen) -> None:
+async def _catch_up(project: Project, joined: Joined, screen: BoardScreen) -> None:
     """What was written before the watch began, or is just being read."""
-    for head in joined.watcher.heads:
+    for head in joined.live_runs.heads:
         if root_of(head.run) == BOARD and head.seq > screen.seqs.get(head.run, 0):
-            screen.records(await house.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
+            screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
 async def _overhear(own: Ear, screen: BoardScreen) -> None:
@@ -241,6 +245,6 @@ def _goodbye(joined: Joined, screen: BoardScreen) -> int:
     if reached := [limit for limit in limits if limit]:
         screen.note(f"limit reached: {reached[-1]}")
     if held:
-        everything = joined.watcher.helm.hold is not Hold.NONE
+        everything = joined.live_runs.helm.hold is not Hold.NONE
         screen.note(f"Held. Go on: allstop resume{'' if everything else ' board'}")
     return exit_code(tasks, touched, held=held, at_limit=bool(reached))

@@ -28,11 +28,11 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
     from allstop.app.board import commands
     from allstop.core.errors import AllstopError
 
-    with context.house() as house:
+    with context.project() as project:
         source = _piped() if str(file) == "-" else file
         found = read_tasks(source, format_)
         try:
-            done = run(lambda: commands.bring_in(house, found))
+            done = run(lambda: commands.bring_in(project, found))
         except AllstopError as refused:
             raise located(source, found, refused) from refused
     if as_json:
@@ -66,8 +66,8 @@ def export(context: Context, format_: str, output: Path | None) -> None:
     from allstop.adapters.exchange import write_tasks
     from allstop.app.board import commands
 
-    with context.house() as house:
-        tasks = look(lambda: commands.read(house)).state.board.tasks()
+    with context.project() as project:
+        tasks = look(lambda: commands.read(project)).state.board.tasks()
     text = write_tasks(tasks, format_)
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))

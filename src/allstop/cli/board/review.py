@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from allstop.adapters.git.workspace.cleanup import Leftover
     from allstop.adapters.git.workspace.orphan_refs import Forsaken
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.commands import Approve, Command, RollBack, TaskCommand
     from allstop.core.errors import AllstopError
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def say_of_task(
     context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool
 ) -> None:
-    with context.house() as house:
-        told = run(lambda: _tell(house, command))
+    with context.project() as project:
+        told = run(lambda: _tell(project, command))
     if as_json:
         shown = {"task": task_id, "command": command, "driven": told.driven, "waits": told.waits}
         print_json(shown)
@@ -44,12 +44,12 @@ def _say_it_waits(why: str, *, err: bool = False) -> None:
     click.echo(f"{why}: the loop waits for you. `allstop resume board` goes on.", err=err)
 
 
-async def _tell(house: House, *commands: Command) -> Told:
+async def _tell(project: Project, *commands: Command) -> Told:
     from allstop.app.board import commands as board
     from allstop.core.ids import BOARD
 
-    told = await board.tell(house, lambda state: commands)
-    return Told(BOARD in house.journal.holders(), told.state.brake)
+    told = await board.tell(project, lambda state: commands)
+    return Told(BOARD in project.journal.holders(), told.state.brake)
 
 
 @click.command()
@@ -64,26 +64,26 @@ def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
     from allstop.core.commands import Approve
 
     commands = [Approve(task=task) for task in task_ids]
-    with context.house() as house:
+    with context.project() as project:
         if not commands:
-            raise look(lambda: _none_named(house))
+            raise look(lambda: _none_named(project))
         done = "the process that drives the board merges it"
-        return run(lambda: _drive(house, commands, done, as_json=as_json))
+        return run(lambda: _drive(project, commands, done, as_json=as_json))
 
 
-async def _none_named(house: House) -> AllstopError:
+async def _none_named(project: Project) -> AllstopError:
     from allstop.app.board.commands import read
     from allstop.core.errors import AllstopError
     from allstop.core.tasks import Status
 
-    tasks = (await read(house)).state.board.tasks()
+    tasks = (await read(project)).state.board.tasks()
     waiting = [task.id for task in tasks if task.status is Status.REVIEW]
     hint = f"allstop approve {' '.join(waiting)}" if waiting else "nothing waits for review"
     return AllstopError("no task is named", hint)
 
 
 async def _drive(
-    house: House, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
+    project: Project, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
 ) -> int:
     """Carry this out here and start nothing else, unless another process drives the board."""
     from allstop.app.board.board_spec import board_spec
@@ -91,16 +91,16 @@ async def _drive(
     from allstop.cli.board.run_board import work
     from allstop.core.ids import BOARD
 
-    if BOARD in house.journal.holders():
-        told = await _tell(house, *commands)
+    if BOARD in project.journal.holders():
+        told = await _tell(project, *commands)
         click.echo(f"Said; {done}.", err=as_json)
         if told.waits:
             _say_it_waits(told.waits, err=as_json)
         return 0
-    await refuse_if_stopped(house)
+    await refuse_if_stopped(project)
     only = [command.task for command in commands]
-    spec = board_spec(house, count=0)
-    return await work(house, spec, lambda state: commands, only=only, as_json=as_json)
+    spec = board_spec(project, count=0)
+    return await work(project, spec, lambda state: commands, only=only, as_json=as_json)
 
 
 @click.command()
@@ -129,8 +129,8 @@ def reject(context: Context, task_id: str, as_json: bool) -> None:
         context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json
     )
     if not as_json:
-        with context.house() as house:
-            waiting = look(lambda: board.waiting_for(house, task_id))
+        with context.project() as project:
+            waiting = look(lambda: board.waiting_for(project, task_id))
         say_who_waits(task_id, waiting)
 
 
@@ -144,8 +144,8 @@ def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
     from allstop.core.commands import Retry
 
     command = Retry(task=task_id, text=f"A person says: {text}" if text else "")
-    with context.house() as house:
-        behind = look(lambda: _behind(house, task_id))
+    with context.project() as project:
+        behind = look(lambda: _behind(project, task_id))
     say_of_task(context, task_id, command, "will be tried again", as_json=as_json)
     if behind and not as_json:
         click.echo(
@@ -154,13 +154,13 @@ def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
         )
 
 
-async def _behind(house: House, task_id: str) -> int:
+async def _behind(project: Project, task_id: str) -> int:
     """What has been rolled back begins anew by itself."""
     from allstop.app.board import commands as board
     from allstop.app.runtime import commits_behind
 
-    task = await board.find(house, task_id)
-    return 0 if task.held else commits_behind(house, task)
+    task = await board.find(project, task_id)
+    return 0 if task.held else commits_behind(project, task)
 
 
 @click.command()
@@ -187,8 +187,8 @@ def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> 
     if agent is not None:
         from allstop.app.agents.registry import chosen
 
-        with context.house() as house:
-            chosen(house, agent)
+        with context.project() as project:
+            chosen(project, agent)
     command = Assign(task=task_id, agent=AgentName(agent) if agent else None)
     say_of_task(context, task_id, command, "is assigned", as_json=as_json)
 
@@ -223,11 +223,11 @@ def rollback(context: Context, task_id: str, as_json: bool) -> int:
     What is merged is reverted by a new commit; what isn't is kept under refs/allstop/backup. The
     task is pending again, and starts when you say so: `allstop retry ID`.
     """
-    with context.house() as house:
-        return run(lambda: _roll_back(house, task_id, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: _roll_back(project, task_id, as_json=as_json))
 
 
-async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
+async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
     from allstop.app.board.cleanup import take_back, to_roll_back
     from allstop.app.board.commands import find
     from allstop.board.task_commands import is_merged
@@ -235,20 +235,20 @@ async def _roll_back(house: House, task_id: str, *, as_json: bool) -> int:
     from allstop.core.commands import RollBack
     from allstop.core.tasks import Status
 
-    task = await to_roll_back(house, task_id)
+    task = await to_roll_back(project, task_id)
     command = RollBack(task=task_id)
     if is_merged(task):
         done = "the process that drives the board reverts it"
-        code = await _drive(house, [command], done, as_json=as_json)
-        task = await find(house, task_id)
+        code = await _drive(project, [command], done, as_json=as_json)
+        task = await find(project, task_id)
         if task.status is Status.DONE:
             click.echo(f"{task_id}: {task.note}", err=True)
             by_hand = f"git revert -m 1 {task.merged[:10]}"
             click.echo(f"hint: `allstop log {task_id}` says why; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
-    driven = (await _tell(house, command)).driven
-    kept = await take_back(house, task_id)
+    driven = (await _tell(project, command)).driven
+    kept = await take_back(project, task_id)
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
     else:
@@ -269,8 +269,8 @@ def mode(context: Context, mode: str, as_json: bool) -> None:
     from allstop.core.board_specs import Mode
     from allstop.core.commands import SetMode
 
-    with context.house() as house:
-        driven = run(lambda: _tell(house, SetMode(mode=Mode(mode)))).driven
+    with context.project() as project:
+        driven = run(lambda: _tell(project, SetMode(mode=Mode(mode)))).driven
     if as_json:
         print_json({"mode": mode, "driven": driven})
     else:
@@ -286,8 +286,8 @@ def split(context: Context, task_id: str, titles: tuple[str, ...], as_json: bool
     """Put smaller tasks in the place of one; whatever needed it needs all of them."""
     from allstop.app.board import commands as board
 
-    with context.house() as house:
-        made = run(lambda: board.split(house, task_id, titles))
+    with context.project() as project:
+        made = run(lambda: board.split(project, task_id, titles))
     if as_json:
         print_json({"task": task_id, "into": made})
     else:
@@ -311,9 +311,9 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
 
     if force and not names:
         raise AllstopError("--force needs the ids it is for", "allstop clean --force ID")
-    with context.house() as house:
+    with context.project() as project:
         return run(
-            lambda: _clean(house, list(names), yes=yes or force, force=force, as_json=as_json)
+            lambda: _clean(project, list(names), yes=yes or force, force=force, as_json=as_json)
         )
 
 
@@ -342,25 +342,27 @@ def _show_leftovers(
         )
 
 
-async def _clean(house: House, names: list[str], *, yes: bool, force: bool, as_json: bool) -> int:
+async def _clean(
+    project: Project, names: list[str], *, yes: bool, force: bool, as_json: bool
+) -> int:
     from allstop.app.board import cleanup
     from allstop.app.board.commands import find
     from allstop.core.errors import AllstopError
 
-    found = [each for each in await cleanup.leftovers(house) if not names or each.name in names]
-    gone = [each for each in await cleanup.of_checkouts(house) if not names or each.name in names]
+    found = [each for each in await cleanup.leftovers(project) if not names or each.name in names]
+    gone = [each for each in await cleanup.of_checkouts(project) if not names or each.name in names]
     both: list[Leftover | Forsaken] = [*found, *gone]
     for name in set(names) - {each.name for each in both}:
         if name.startswith("@"):
             hint = "`allstop clean` shows what there is"
             raise AllstopError(f"no checkout {name[1:]!r} that is gone has left anything", hint)
-        await find(house, name)  # a workspace may be left of what is no task, but not the reverse
+        await find(project, name)  # a workspace may be left of what is no task, but not the reverse
     if not yes:
-        stalled = [name for name in await cleanup.kept(house) if not names or name in names]
+        stalled = [name for name in await cleanup.kept(project) if not names or name in names]
         _show_leftovers(found, gone, stalled, as_json=as_json)
         return 0
     chosen = names if force else [each.name for each in both if each.is_safe or names]
-    done = await cleanup.remove(house, chosen, force=force)
+    done = await cleanup.remove(project, chosen, force=force)
     if as_json:
         print_json({"removed": done})
         return 0

@@ -37,13 +37,13 @@ from allstop.views.inbox import what_helps
 from allstop.views.runs import receipt
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 ENDED_BADLY = frozenset({Status.FAILED, Status.TIMEOUT, Status.BLOCKED})
 
 
 async def work(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     decide: driver.Decide,
     *,
@@ -59,46 +59,48 @@ async def work(
     Raises:
         HeldError: another process drives the board, and nothing was said to it.
     """
-    await refuse_if_stopped(house)
+    await refuse_if_stopped(project)
     hold_many()
-    known = known or await commands.read(house)
-    refuse_absent(house, driver.needed(spec, known.state))
-    await sweep(house, known.state.board)
+    known = known or await commands.read(project)
+    refuse_absent(project, driver.needed(spec, known.state))
+    await sweep(project, known.state.board)
     with ExitStack() as claim:
-        claim.enter_context(house.journal.claim(BOARD))
+        claim.enter_context(project.journal.claim(BOARD))
         limits = Limits(at_limit=AtLimit.PAUSE)
-        known = await driver.equip(house, spec, decide, known, limits, budget_usd=budget_usd)
-        _tell_notes(house, budget_usd)
-        return await _driven(house, spec, known, claim, only, as_json=as_json)
+        known = await driver.equip(project, spec, decide, known, limits, budget_usd=budget_usd)
+        _tell_notes(project, budget_usd)
+        return await _driven(project, spec, known, claim, only, as_json=as_json)
 
 
-async def take_over(house: House, only: Collection[str], since: datetime, *, as_json: bool) -> int:
+async def take_over(
+    project: Project, only: Collection[str], since: datetime, *, as_json: bool
+) -> int:
     """Go on with a board whose process is gone, as it was told to: nothing is said to it, so that
     all its limits hold. The exit code is about `only`, and about what happened since.
 
     Raises:
         HeldError: another process drives the board.
     """
-    await refuse_if_stopped(house)
+    await refuse_if_stopped(project)
     hold_many()
     with ExitStack() as claim:
-        claim.enter_context(house.journal.claim(BOARD))
-        known = await driver.renew(house, await commands.read(house))
+        claim.enter_context(project.journal.claim(BOARD))
+        known = await driver.renew(project, await commands.read(project))
         spec = known.state.spec
-        refuse_absent(house, driver.needed(spec, known.state))
-        return await _driven(house, spec, known, claim, only, since=since, as_json=as_json)
+        refuse_absent(project, driver.needed(spec, known.state))
+        return await _driven(project, spec, known, claim, only, since=since, as_json=as_json)
 
 
-def _tell_notes(house: House, budget_usd: float | None) -> None:
-    said = [*map(str, house.loaded.untrusted), *board_spec.notes(house)]
+def _tell_notes(project: Project, budget_usd: float | None) -> None:
+    said = [*map(str, project.loaded.untrusted), *board_spec.notes(project)]
     if budget_usd is not None:
-        said.append(f"Budgets of tokens and cost {budgets_hold(house)}.")
+        said.append(f"Budgets of tokens and cost {budgets_hold(project)}.")
     for note in dict.fromkeys(said):
         click.echo(f"note: {note}", err=True)
 
 
 async def _driven(
-    house: House,
+    project: Project,
     spec: BoardSpec,
     known: commands.Read,
     claim: ExitStack,
@@ -108,34 +110,34 @@ async def _driven(
     since: datetime | None = None,
 ) -> int:
     with make_board_screen(as_json=as_json) as screen:
-        async with driver.at_work(house, spec, known, claim, screen.note, since) as session:
+        async with driver.at_work(project, spec, known, claim, screen.note, since) as session:
             isolation = session.shop.launcher.isolation
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)
             session.shop.engine.view(screen.live)
             async with anyio.create_task_group() as group:
                 group.start_soon(_heed_signals, session, screen)
-                group.start_soon(_show, house, screen)
+                group.start_soon(_show, project, screen)
                 await session.shop.engine.idle()
-                await _caught_up(house, screen)
+                await _caught_up(project, screen)
                 stopped = session.shop.engine.was_stopped
                 if stopped:
                     screen.note(receipt(await session.shop.engine.halted()))
                 group.cancel_scope.cancel()
-        return _say_goodbye(house, session, screen, only, stopped=stopped)
+        return _say_goodbye(project, session, screen, only, stopped=stopped)
 
 
-async def _show(house: House, screen: BoardScreen) -> None:
-    async with follow_tree(house.journal, BOARD, screen.seqs) as batches:
+async def _show(project: Project, screen: BoardScreen) -> None:
+    async with follow_tree(project.journal, BOARD, screen.seqs) as batches:
         async for batch in batches:
             screen.records(batch)
 
 
-async def _caught_up(house: House, screen: BoardScreen) -> None:
+async def _caught_up(project: Project, screen: BoardScreen) -> None:
     """Show the last of it: the board may have come to rest before the follower was called."""
-    for head in await house.journal.heads():
+    for head in await project.journal.heads():
         if head.run == BOARD or head.parent == BOARD:
-            screen.records(await house.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
+            screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
 async def _heed_signals(session: driver.Session, screen: BoardScreen) -> None:
@@ -154,7 +156,7 @@ async def _heed_signals(session: driver.Session, screen: BoardScreen) -> None:
 
 
 def _say_goodbye(
-    house: House,
+    project: Project,
     session: driver.Session,
     screen: BoardScreen,
     only: Collection[str],
@@ -169,7 +171,7 @@ def _say_goodbye(
     stats = statistics(
         tasks,
         session.since,
-        house.clock.now(),
+        project.clock.now(),
         merged=state.merged - before.merged,
         resolved=state.resolved - before.resolved,
         under_way=session.under_way(),
@@ -190,9 +192,9 @@ def _say_goodbye(
             screen.note(line)
     if state.is_braked:
         screen.note(f"{state.brake}. Look at them, then: allstop run")
-    at_limit = limit_of(run, house.clock.now())
+    at_limit = limit_of(run, project.clock.now())
     for task_id, child in session.children():
-        if (not only or task_id in only) and (reason := limit_of(child, house.clock.now())):
+        if (not only or task_id in only) and (reason := limit_of(child, project.clock.now())):
             at_limit = reason
     if at_limit:
         screen.note(

@@ -29,9 +29,9 @@ def take(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     """
     from allstop.app.board import takeover
 
-    with context.house() as house:
-        place = (at or takeover.default_place(house, task_id)).absolute()
-        taken = run(lambda: takeover.take(house, task_id, place))
+    with context.project() as project:
+        place = (at or takeover.default_place(project, task_id)).absolute()
+        taken = run(lambda: takeover.take(project, task_id, place))
     if as_json:
         print_json(_shown(task_id, taken))
         return
@@ -51,9 +51,9 @@ def give(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     """Give a task back: its agent goes on from what you have committed."""
     from allstop.app.board import takeover
 
-    with context.house() as house:
-        place = (at or takeover.default_place(house, task_id)).absolute()
-        given = run(lambda: takeover.give(house, task_id, place))
+    with context.project() as project:
+        place = (at or takeover.default_place(project, task_id)).absolute()
+        given = run(lambda: takeover.give(project, task_id, place))
     if as_json:
         print_json(_shown(task_id, given))
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from allstop.app.board.overview import TaskView
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.core.commands import Command
     from allstop.core.moves import CheckResult, ChecksDone
     from allstop.core.tasks import Task
@@ -81,27 +81,27 @@ def add(
     def then(task: Task) -> Sequence[Command]:
         return [Pin(task=task.id)] if pinned else []
 
-    with context.house() as house:
-        _check_agent(house, given["agent"])
-        task = run(lambda: board.add(house, new, then))
-        shown = look(lambda: _view(house, task.id))
+    with context.project() as project:
+        _check_agent(project, given["agent"])
+        task = run(lambda: board.add(project, new, then))
+        shown = look(lambda: _view(project, task.id))
     if as_json:
         print_json(shown)
     else:
         click.echo(f"{shown.id}  {one_line(shown.title, 200)}" + _waits(shown))
 
 
-def _check_agent(house: House, name: str | None) -> None:
+def _check_agent(project: Project, name: str | None) -> None:
     if name is not None:
         from allstop.app.agents.registry import chosen
 
-        chosen(house, name)
+        chosen(project, name)
 
 
-async def _view(house: House, task_id: str) -> TaskView:
+async def _view(project: Project, task_id: str) -> TaskView:
     from allstop.app.board.overview import view_of
 
-    return await view_of(house, task_id)
+    return await view_of(project, task_id)
 
 
 def _waits(task: TaskView) -> str:
@@ -124,10 +124,10 @@ def list_(
     """Every task of the board."""
     from allstop.app.board.overview import overview
 
-    with context.house() as house:
+    with context.project() as project:
         _check_statuses(statuses)
-        board = look(lambda: overview(house))
-        is_somewhere = house.root is not None
+        board = look(lambda: overview(project))
+        is_somewhere = project.root is not None
     shown = [
         task
         for task in board.tasks
@@ -183,10 +183,10 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     from allstop.app.board.remedies import workspace_of
     from allstop.core.moves import ChecksDone
 
-    with context.house() as house:
-        task = look(lambda: _view(house, task_id))
-        workspace = workspace_of(house, task_id)
-        gate, work = look(lambda: _work(house, task)) if task.run else (ChecksDone(), [])
+    with context.project() as project:
+        task = look(lambda: _view(project, task_id))
+        workspace = workspace_of(project, task_id)
+        gate, work = look(lambda: _work(project, task)) if task.run else (ChecksDone(), [])
     if as_json:
         more = {"verification": gate.error, "findings": gate.findings, "notes": gate.notes}
         where = {"workspace": None if workspace is None else str(workspace)}
@@ -215,7 +215,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         click.echo(line)
 
 
-async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
+async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
     """Of its latest attempt: what the checks said last, and where to look."""
     from allstop.board.change_findings import told
     from allstop.core.events import MoveEnded
@@ -224,7 +224,7 @@ async def _work(house: House, task: TaskView) -> tuple[ChecksDone, list[str]]:
 
     assert task.run is not None
     gate, is_changed = ChecksDone(), False
-    for record in await house.journal.read(RunId(task.run)):
+    for record in await project.journal.read(RunId(task.run)):
         match record.event:
             case MoveEnded(result=ChecksDone() as result):
                 gate = result
@@ -264,11 +264,11 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
             values[name] = tuple(each for each in values[name] if each)
     if not values:
         raise AllstopError("nothing to change is named", "see `allstop edit --help`")
-    with context.house() as house:
-        _check_agent(house, given["agent"])
+    with context.project() as project:
+        _check_agent(project, given["agent"])
         command = EditTask(task=task_id, changes=Changes(**values))
-        run(lambda: board.tell(house, lambda state: [command]))
-        shown = look(lambda: _view(house, task_id))
+        run(lambda: board.tell(project, lambda state: [command]))
+        shown = look(lambda: _view(project, task_id))
     if as_json:
         print_json(shown)
     else:
@@ -283,9 +283,9 @@ def rm(context: Context, task_id: str) -> None:
     from allstop.app.board import commands as board
     from allstop.core.commands import RemoveTask
 
-    with context.house() as house:
-        run(lambda: board.tell(house, lambda state: [RemoveTask(task=task_id)]))
-        waiting = look(lambda: board.waiting_for(house, task_id))
+    with context.project() as project:
+        run(lambda: board.tell(project, lambda state: [RemoveTask(task=task_id)]))
+        waiting = look(lambda: board.waiting_for(project, task_id))
     click.echo(f"{task_id} is cancelled.")
     say_who_waits(task_id, waiting)
 
@@ -308,8 +308,8 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
     """What would be started next."""
     from allstop.app.board.overview import choices
 
-    with context.house() as house:
-        found = look(lambda: choices(house, most if explain or as_json else 1))
+    with context.project() as project:
+        found = look(lambda: choices(project, most if explain or as_json else 1))
     if as_json:
         print_json({"next": found})
         return

@@ -14,8 +14,8 @@ import click
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
-    from allstop.app.rooms.driver import Parlour
+    from allstop.app.project import Project
+    from allstop.app.rooms.driver import RoomDriver
     from allstop.app.rooms.threads import Read
     from allstop.cli.rooms.screen import RoomScreen
     from allstop.core.ids import RunId
@@ -79,20 +79,20 @@ def room(
         raise click.UsageError("--resume goes on with a session; it takes no GOAL")
     names = tuple(name.strip() for name in (agents or "").split(",") if name.strip())
     asked = Asked(goal, mode, names, first, max_rounds, respect_final, thread, resume, instead)
-    with context.house() as house:
-        return run(lambda: talk(house, asked, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: talk(project, asked, as_json=as_json))
 
 
-async def talk(house: House, asked: Asked, *, as_json: bool = False) -> int:
+async def talk(project: Project, asked: Asked, *, as_json: bool = False) -> int:
     import anyio
 
-    from allstop.app.rooms.driver import parlour
+    from allstop.app.rooms.driver import room_driver
     from allstop.app.rooms.threads import read
 
-    async with parlour(house, asked.thread) as place:
-        found = await read(house, asked.thread)
-        sitting = _Sitting(house, place, found)
-        spec = _spec(house, asked)
+    async with room_driver(project, asked.thread) as place:
+        found = await read(project, asked.thread)
+        sitting = _Sitting(project, place, found)
+        spec = _spec(project, asked)
         if spec is not None:  # this takes its time, and Ctrl-C still ends everything
             place.hire(spec.agents)
         with _screen(as_json=as_json) as screen, _signals() as signals:
@@ -121,7 +121,7 @@ def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
     return PlainRoomScreen()
 
 
-def _spec(house: House, asked: Asked) -> SessionSpec | None:
+def _spec(project: Project, asked: Asked) -> SessionSpec | None:
     from allstop.app.rooms.session_spec import Wish, session_spec
     from allstop.core.room_specs import TalkMode
 
@@ -135,7 +135,7 @@ def _spec(house: House, asked: Asked) -> SessionSpec | None:
         asked.max_rounds,
         asked.respect_final,
     )
-    return session_spec(house, wish)
+    return session_spec(project, wish)
 
 
 def _signals() -> AbstractContextManager[AsyncIterator[signal.Signals]]:
@@ -149,10 +149,10 @@ class _Sitting:
 
     screen: RoomScreen
 
-    def __init__(self, house: House, place: Parlour, found: Read) -> None:
+    def __init__(self, project: Project, place: RoomDriver, found: Read) -> None:
         import anyio
 
-        self._house = house
+        self._project = project
         self._place = place
         self._view = found.view
         self._before = found.room.last
@@ -185,7 +185,7 @@ class _Sitting:
     async def show(self) -> None:
         from allstop.app.runs.follow import follow
 
-        async with follow(self._house.journal, self._place.run, self._view.seq) as batches:
+        async with follow(self._project.journal, self._place.run, self._view.seq) as batches:
             async for batch in batches:
                 for record in batch:
                     self._take(record.seq, record.event)
@@ -202,7 +202,7 @@ class _Sitting:
 
     async def catch_up(self) -> None:
         """Show the last of it: the room may have come to rest before it was followed."""
-        for record in await self._house.journal.read(self._place.run, after=self._view.seq):
+        for record in await self._project.journal.read(self._place.run, after=self._view.seq):
             self._take(record.seq, record.event)
 
     async def over(self) -> None:
@@ -231,7 +231,7 @@ class _Sitting:
         from allstop.app.stop.in_process import stop_one
 
         async def tell() -> None:
-            heard = await stop(self._house, self._place.thread, by)
+            heard = await stop(self._project, self._place.thread, by)
             if not heard.stopped:
                 self._leave()
 
@@ -264,7 +264,7 @@ class _Sitting:
     async def _heed_line(self, line: str) -> None:
         from allstop.app.rooms.threads import typed
 
-        heard = await typed(self._house, self._place.thread, line)
+        heard = await typed(self._project, self._place.thread, line)
         if heard.began is not None:
             await self._place.begin(heard.began)
             self._began = True

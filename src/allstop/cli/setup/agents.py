@@ -9,7 +9,7 @@ import click
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 @click.group(invoke_without_command=True)
@@ -22,9 +22,9 @@ def agents(context: click.Context, as_json: bool) -> None:
     from allstop.app.agents.registry import how_to_name_one
     from allstop.app.setup.doctor import look_at_agents
 
-    with context.obj.house() as house:
-        found = look_at_agents(house)
-        hint = house.loaded.uncounted if found else how_to_name_one(house)
+    with context.obj.project() as project:
+        found = look_at_agents(project)
+        hint = project.loaded.uncounted if found else how_to_name_one(project)
     if as_json:
         print_json({"agents": found})
         return
@@ -54,10 +54,10 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
     from allstop.app.agents import registry
     from allstop.app.agents.logins import can_log_in, log_in
 
-    with context.house() as house:
-        settings = house.settings.agents[registry.known(house, name)]
+    with context.project() as project:
+        settings = project.settings.agents[registry.known(project, name)]
         can_log_in(name, settings)
-        home = log_in(house, name, registry.own_program(house, name, settings), words)
+        home = log_in(project, name, registry.own_program(project, name, settings), words)
     click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
     click.echo("To log out, remove that folder.")
 
@@ -69,17 +69,17 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
 @click.pass_obj
 def test(context: Context, name: str, prompt: str, as_json: bool) -> int:
     """One real turn with NAME, in an empty box."""
-    with context.house() as house:
-        return run(lambda: _test(house, name, prompt, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: _test(project, name, prompt, as_json=as_json))
 
 
-async def _test(house: House, name: str, prompt: str, *, as_json: bool) -> int:
+async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> int:
     from allstop.app.setup.doctor import try_agent
     from allstop.core.moves import TurnDone
     from allstop.core.text import one_line
     from allstop.views.runs import outcome_of
 
-    tried = await try_agent(house, name, prompt)
+    tried = await try_agent(project, name, prompt)
     if as_json:
         print_json(tried)
         return 0 if isinstance(tried.result, TurnDone) else 1

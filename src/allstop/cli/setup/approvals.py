@@ -51,12 +51,12 @@ def _policy(context: Context, rules_file: Path | None) -> Policy:
     from allstop.policy.policy import Policy
     from allstop.settings.approval_rules import rules_in, rules_of
 
-    with context.house() as house:
+    with context.project() as project:
         folder = context.folder.resolve()
-        rules = rules_of(house.settings.approvals.rules) if rules_file is None else ()
+        rules = rules_of(project.settings.approvals.rules) if rules_file is None else ()
         if rules_file is not None:
             rules = rules_in(context.folder / rules_file)
-        root = str(house.root or folder)
+        root = str(project.root or folder)
         return Policy(workspace=root, folder=str(folder), rules=rules, leads_out=links_out(root))
 
 

@@ -37,8 +37,8 @@ def demo(context: Context, folder: Path | None, serves: bool) -> int:
     if serves:
         from allstop.cli.up import serve_here
 
-        with context.house({"server.port": 0}) as house:
-            run(lambda: serve_here(house, opens=False))
+        with context.project({"server.port": 0}) as project:
+            run(lambda: serve_here(project, opens=False))
     return code
 
 
@@ -55,17 +55,17 @@ def _demo(context: Context) -> int:
     click.echo(f"A sample repository: {folder}")
     click.echo("Six tasks, two of which wait for others, on three slots:")
     click.echo("$ allstop run")
-    with context.house() as house:
-        accept_file(house)
-        spec = board_spec(house)
-        code = run(lambda: work(house, spec, lambda state: [AddTasks(tasks=TASKS)]))
+    with context.project() as project:
+        accept_file(project)
+        spec = board_spec(project)
+        code = run(lambda: work(project, spec, lambda state: [AddTasks(tasks=TASKS)]))
     click.echo("\nWhat is on main now:")
     click.echo(git_output(folder, "log", "--oneline", "--graph", "--first-parent", "-n", "8"))
     click.echo(f"\n$ sh run-tests.sh\n{_tests(folder)}")
     click.echo(f'\nThen two agents talk:\n$ allstop room "{GOAL}" --agents writer,editor')
-    with context.house() as house:
+    with context.project() as project:
         asked = Asked(goal=GOAL, agents=("writer", "editor"))
-        code = run(lambda: talk(house, asked)) or code
+        code = run(lambda: talk(project, asked)) or code
     click.echo(
         "\nOne gate said no and the agent fixed it (T2), one COMPLETE was not true and was caught\n"
         "(T5), one conflict was resolved by the agent and checked again (T3 or T4). Look around:"

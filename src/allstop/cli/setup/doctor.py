@@ -9,7 +9,7 @@ import click
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
     from allstop.app.setup.doctor import Finding
     from allstop.core.moves import CheckResult
 
@@ -30,14 +30,14 @@ def doctor(context: Context, quick: bool, as_json: bool) -> int:
 
     The verification commands are run once in the sandbox, on the target branch as it is.
     """
-    with context.house() as house:
-        return run(lambda: _doctor(house, quick=quick, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: _doctor(project, quick=quick, as_json=as_json))
 
 
-async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
+async def _doctor(project: Project, *, quick: bool, as_json: bool) -> int:
     from allstop.app.setup.doctor import examine, try_checks
 
-    findings = await examine(house)
+    findings = await examine(project)
     missing = any(finding.needed and not finding.ok for finding in findings)
     width = max(WIDTH, *(len(finding.name) for finding in findings))
     if not as_json:
@@ -45,8 +45,12 @@ async def _doctor(house: House, *, quick: bool, as_json: bool) -> int:
             _print(finding, width)
     stopped = any(finding.name == "allstop" for finding in findings)
     checks: list[CheckResult] = []
-    if not (quick or missing or stopped) and house.root and house.settings.verification.commands:
-        checks = await try_checks(house)
+    if (
+        not (quick or missing or stopped)
+        and project.root
+        and project.settings.verification.commands
+    ):
+        checks = await try_checks(project)
     if as_json:
         print_json({"ok": not missing, "findings": findings, "checks": checks})
     else:

@@ -22,9 +22,9 @@ def init(context: Context, agent: str, as_json: bool) -> int:
     from allstop.settings import FILE_NAME
     from allstop.settings.detection.missing_checks import CODE, warning
 
-    with context.house() as house:
-        detected = begin(house, own=agent)
-        path = house.repository / FILE_NAME
+    with context.project() as project:
+        detected = begin(project, own=agent)
+        path = project.repository / FILE_NAME
     warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
     if as_json:
         print_json({"file": str(path), "detected": detected, "warnings": warnings})
@@ -49,10 +49,10 @@ def config(context: Context, as_json: bool) -> None:
     """Show every setting, its value and where it comes from."""
     from allstop.settings import describe_origin, rows
 
-    with context.house() as house:
-        found = list(rows(house.loaded))
-        untrusted = house.loaded.untrusted
-        notes = house.loaded.notes
+    with context.project() as project:
+        found = list(rows(project.loaded))
+        untrusted = project.loaded.untrusted
+        notes = project.loaded.notes
     if as_json:
         print_json(
             {
@@ -92,14 +92,14 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
     """
     from allstop.app.setup.init import accept
 
-    with context.house() as house:
-        asked, untrusted = house.checkout.asked, list(house.checkout.untrusted)
-        counts = house.loaded
+    with context.project() as project:
+        asked, untrusted = project.checkout.asked, list(project.checkout.untrusted)
+        counts = project.loaded
         untrusted += [each for each in counts.untrusted if each not in untrusted]
         if as_json and not yes:
             print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
             return 0
-        if not untrusted and house.is_trusted:
+        if not untrusted and project.is_trusted:
             click.echo("Nothing new to accept.")
             return 0
         for each in untrusted:
@@ -109,7 +109,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         if not yes and not _agreed():
             click.echo("Not accepted.")
             return 1
-        accept(house, asked, counts.asked)  # what was shown, whatever the file says by now
+        accept(project, asked, counts.asked)  # what was shown, whatever the file says by now
     click.echo("Accepted, as shown.")
     return 0
 

@@ -9,7 +9,7 @@ import click
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.project import House
+    from allstop.app.project import Project
 
 
 @click.group()
@@ -22,14 +22,14 @@ def notify() -> None:
 @click.pass_obj
 def test(context: Context, as_json: bool) -> int:
     """Send one message to everything in [notify], and say what came of it."""
-    with context.house() as house:
-        return run(lambda: _test(house, as_json=as_json))
+    with context.project() as project:
+        return run(lambda: _test(project, as_json=as_json))
 
 
-async def _test(house: House, *, as_json: bool) -> int:
+async def _test(project: Project, *, as_json: bool) -> int:
     from allstop.app.notify.channels import try_tellers
 
-    tried = await try_tellers(house)
+    tried = await try_tellers(project)
     if as_json:
         print_json({"told": tried})
     else:

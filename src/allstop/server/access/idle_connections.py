@@ -21,7 +21,7 @@ class PunctualProtocol(H11Protocol):
     """HTTP read by h11, which bounds the size of what comes before a body."""
 
     _deadline: Any = None  # the loop's own timers
-    _patience: Any = None
+    _deadlines: Any = None
     _ending: Any = None
 
     def connection_made(self, transport: Any) -> None:
@@ -35,21 +35,21 @@ class PunctualProtocol(H11Protocol):
             self._deadline = self.loop.call_later(HEADERS_S, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._deadline, self._patience, self._ending):
+        for timer in (self._deadline, self._deadlines, self._ending):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._patience is None:
-            self._patience = self.loop.call_later(TAKING_S, self.transport.abort)
+        if self._deadlines is None:
+            self._deadlines = self.loop.call_later(TAKING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+        if self._deadlines is not None:
+            self._deadlines.cancel()
+            self._deadlines = None
 
     def shutdown(self) -> None:
         """What is still being worked on may end; nobody waits for those who don't take it."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from allstop.app.actions import Deed, Done, do
+from allstop.app.actions import Action, Done, do
 from allstop.app.runs.day import More, Today, allow_more
 from allstop.app.setup import init
 from allstop.app.setup.edit_setting import Change, change
@@ -31,19 +31,19 @@ class StopOrder(NoOrder, frozen=True):
 
 
 async def allstop(desk: Desk, _: path_parameters.Nothing, order: StopOrder) -> Stopped:
-    return await desk.station.allstop(order.by or BY)
+    return await desk.supervisor.allstop(order.by or BY)
 
 
 async def allow_today(desk: Desk, _: path_parameters.Nothing, more: More) -> Today:
-    return await allow_more(desk.house, more, BY, desk.station.engine.days)
+    return await allow_more(desk.project, more, BY, desk.supervisor.engine.days)
 
 
 async def open_run(desk: Desk, _: path_parameters.Nothing, order: Order) -> wire_types.Opened:
-    return wire_types.Opened(run=await desk.station.open(order))
+    return wire_types.Opened(run=await desk.supervisor.open(order))
 
 
-async def command(desk: Desk, given: path_parameters.Commanded, deed: Deed) -> Done:
-    return await do(desk.station, given.run, deed, BY)
+async def command(desk: Desk, given: path_parameters.Commanded, action: Action) -> Done:
+    return await do(desk.supervisor, given.run, action, BY)
 
 
 class SettingOrder(NoOrder, frozen=True):
@@ -66,18 +66,18 @@ class SetupOrder(NoOrder, frozen=True):
 async def change_setting(
     desk: Desk, _: path_parameters.Nothing, order: SettingOrder
 ) -> wire_types.SettingList:
-    change(desk.house, Change(key=order.key, value=order.value, digest=order.digest))
+    change(desk.project, Change(key=order.key, value=order.value, digest=order.digest))
     desk.settings.look()
     return desk.settings.listed
 
 
 async def set_up(desk: Desk, _: path_parameters.Nothing, order: SetupOrder) -> wire_types.Checkup:
     """With a file that is there already only the scripted agent can be added."""
-    house = desk.house
-    if not (house.repository / FILE_NAME).exists():
-        init.begin(house, order.agent)
+    project = desk.project
+    if not (project.repository / FILE_NAME).exists():
+        init.begin(project, order.agent)
     elif order.agent == init.SCRIPTED.name:
-        init.add_scripted(house)
+        init.add_scripted(project)
     else:
         raise AllstopError(f"{FILE_NAME} is there already", "change it under Settings")
     desk.settings.look()

@@ -23,22 +23,23 @@ from allstop.views.board_phase import Phase, counts, phase, stopped
 
 
 async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPage:
-    run = await desk.watcher.board()
+    run = await desk.live_runs.board()
     if run is None:
         return wire_types.BoardPage(
             phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
         )
-    state, helm = run.pilot, desk.watcher.helm
-    under = await desk.watcher.below(state)
+    state, helm = run.pilot, desk.live_runs.helm
+    under = await desk.live_runs.below(state)
     halted = stopped(state, helm, under)
     fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
     page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
     return wire_types.BoardPage(
-        phase=phase(run, helm, under, driven=desk.watcher.is_driven(BOARD)).value,
+        phase=phase(run, helm, under, driven=desk.live_runs.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
         counts=counts(state.board, halted),
         tasks=[
-            await task_view(desk.watcher, state.board, task, halted) for task in page[: given.limit]
+            await task_view(desk.live_runs, state.board, task, halted)
+            for task in page[: given.limit]
         ],
         more=len(page) > given.limit,
     )
@@ -51,12 +52,12 @@ def _fits(task: Task, halted: Collection[str], given: path_parameters.Tasks) -> 
 
 async def task(desk: Desk, given: path_parameters.OneTask) -> overview.TaskView:
     state, found = await _task(desk, given.task)
-    halted = stopped(state, desk.watcher.helm, await desk.watcher.below(state))
-    return await task_view(desk.watcher, state.board, found, halted)
+    halted = stopped(state, desk.live_runs.helm, await desk.live_runs.below(state))
+    return await task_view(desk.live_runs, state.board, found, halted)
 
 
 async def _task(desk: Desk, name: str) -> tuple[BoardState, Task]:
-    run = await desk.watcher.board()
+    run = await desk.live_runs.board()
     found = run.pilot.board.get(name) if run else None
     if run is None or found is None:
         raise NotFoundError(f"there is no task {name!r}", "`allstop list` shows what there is")
@@ -65,12 +66,12 @@ async def _task(desk: Desk, name: str) -> tuple[BoardState, Task]:
 
 async def diff(desk: Desk, given: path_parameters.OneTask) -> wire_types.Diff:
     _, found = await _task(desk, given.task)
-    return shown(found.id, await diff_of(desk.house, found))
+    return shown(found.id, await diff_of(desk.project, found))
 
 
 async def remarks(desk: Desk, given: path_parameters.OneTask) -> wire_types.ReviewList:
     _, found = await _task(desk, given.task)
-    return wire_types.ReviewList(task=found.id, reviews=await reviews_of(desk.house, found))
+    return wire_types.ReviewList(task=found.id, reviews=await reviews_of(desk.project, found))
 
 
 def shown(name: str, changed: Shown) -> wire_types.Diff:
@@ -90,17 +91,17 @@ def shown(name: str, changed: Shown) -> wire_types.Diff:
 
 
 async def stats(desk: Desk, _: path_parameters.Nothing) -> Statistics:
-    run = await desk.watcher.board()
+    run = await desk.live_runs.board()
     if run is None:
         return Statistics()
     tasks = run.pilot.board.tasks()
     latest = [task.attempts[-1] for task in tasks if task.attempts]
-    open_ = [each.run for each in latest if each.ended_at is None and desk.watcher.kind(each.run)]
+    open_ = [each.run for each in latest if each.ended_at is None and desk.live_runs.kind(each.run)]
     return statistics(
         tasks,
         run.opened.at,
-        desk.house.clock.now(),
+        desk.project.clock.now(),
         merged=run.pilot.merged,
         resolved=run.pilot.resolved,
-        under_way={name: (await desk.watcher.run(name)).state.tally for name in open_},
+        under_way={name: (await desk.live_runs.run(name)).state.tally for name in open_},
     )

@@ -20,7 +20,7 @@ from allstop.views.runs import describe, view
 
 async def at(desk: Desk, given: path_parameters.Moment) -> wire_types.MomentView:
     name = await run_named(desk, given.run)
-    newest = await desk.watcher.run(name)
+    newest = await desk.live_runs.run(name)
     pilot, state, at, helm = await desk.rewinder.at(name, given.seq)
     # Whoever wrote an event was driving the run.
     seen = view(name, pilot, state, helm=helm, now=at, driven=True)
@@ -35,8 +35,8 @@ async def at(desk: Desk, given: path_parameters.Moment) -> wire_types.MomentView
 
 async def replay(desk: Desk, given: path_parameters.OneRun) -> wire_types.Replayed:
     name = await run_named(desk, given.run)
-    followed = await desk.watcher.run(name)
-    events = [record.event for record in await desk.house.journal.read(name)]
+    followed = await desk.live_runs.run(name)
+    events = [record.event for record in await desk.project.journal.read(name)]
     made = receipts.receipts(followed.pilot, events)
     moves = [
         wire_types.Redecided(seq=each.seq, recorded=describe(each.move), again=describe(each.again))
@@ -56,10 +56,10 @@ async def replay(desk: Desk, given: path_parameters.OneRun) -> wire_types.Replay
 
 async def diff(desk: Desk, given: path_parameters.OneRun) -> wire_types.Diff:
     name = await run_named(desk, given.run)
-    state = (await desk.watcher.run(name)).state.pilot
+    state = (await desk.live_runs.run(name)).state.pilot
     if not isinstance(state, AutoState) or not state.spec.name:
         raise NotFoundError(f"{name} has no work of its own", "a task's is at /tasks/{task}/diff")
-    return shown(name, await diff_in(desk.house, state.spec.name, await _merged(desk, name)))
+    return shown(name, await diff_in(desk.project, state.spec.name, await _merged(desk, name)))
 
 
 async def live(desk: Desk, given: path_parameters.OneRun) -> wire_types.LiveList:
@@ -69,14 +69,14 @@ async def live(desk: Desk, given: path_parameters.OneRun) -> wire_types.LiveList
 
 async def remarks(desk: Desk, given: path_parameters.OneRun) -> wire_types.ReviewList:
     name = await run_named(desk, given.run)
-    return wire_types.ReviewList(task=name, reviews=await reviews_in(desk.house, [name]))
+    return wire_types.ReviewList(task=name, reviews=await reviews_in(desk.project, [name]))
 
 
 async def _merged(desk: Desk, name: RunId) -> str:
     """The commit that brought its work into the target branch; "" while there is none."""
-    merges = [h.run for h in desk.watcher.heads if h.parent == name and h.kind == "merge"]
+    merges = [h.run for h in desk.live_runs.heads if h.parent == name and h.kind == "merge"]
     for run in reversed(merges):
-        closed = (await desk.watcher.run(run)).state.closed
+        closed = (await desk.live_runs.run(run)).state.closed
         if closed is not None and "commit" in closed.facts:
             return closed.facts["commit"]
     return ""

@@ -34,31 +34,31 @@ from allstop.views.runs import lines
 
 
 async def health(desk: Desk, _: path_parameters.Nothing) -> wire_types.Health:
-    root = desk.house.root
+    root = desk.project.root
     return wire_types.Health(
         version=__version__,
         repository=root.name if root else "",
-        hold=desk.watcher.helm.hold.value,
+        hold=desk.live_runs.helm.hold.value,
         settings_problem=desk.settings.problem,
     )
 
 
 async def hold(desk: Desk, _: path_parameters.Nothing) -> wire_types.HoldView:
-    return hold_view(desk.watcher.helm)
+    return hold_view(desk.live_runs.helm)
 
 
 async def day(desk: Desk, _: path_parameters.Nothing) -> Today:
-    return await today(desk.house, desk.station.engine.days)
+    return await today(desk.project, desk.supervisor.engine.days)
 
 
 async def usage(desk: Desk, given: path_parameters.Usage) -> UsageReport:
-    since = desk.house.clock.now() - timedelta(days=given.days)
-    return await used_since(desk.house, since, given.by, given.agent, desk.turns)
+    since = desk.project.clock.now() - timedelta(days=given.days)
+    return await used_since(desk.project, since, given.by, given.agent, desk.turns)
 
 
 async def notes(desk: Desk, _: path_parameters.Nothing) -> wire_types.NoteList:
-    house = desk.house
-    found = board_spec.noted(house) if house.root is not None else []
+    project = desk.project
+    found = board_spec.noted(project) if project.root is not None else []
     return wire_types.NoteList(notes=found)
 
 
@@ -66,13 +66,13 @@ async def notes(desk: Desk, _: path_parameters.Nothing) -> wire_types.NoteList:
 
 
 async def runs(desk: Desk, given: path_parameters.Runs) -> wire_types.RunList:
-    heads = iter(reversed(desk.watcher.heads))
+    heads = iter(reversed(desk.live_runs.heads))
     if given.before:
         heads = itertools.dropwhile(lambda head: head.run != given.before, heads)
         if next(heads, None) is None:
             raise NotFoundError(f"there is no run {given.before!r}")
     fitting = [head for head in heads if _fits(head, given)]
-    shown = [await desk.watcher.view(head.run) for head in fitting[: given.limit]]
+    shown = [await desk.live_runs.view(head.run) for head in fitting[: given.limit]]
     return wire_types.RunList(runs=shown, more=len(fitting) > given.limit)
 
 
@@ -88,7 +88,7 @@ async def run_named(desk: Desk, name: str) -> RunId:
     Raises:
         NotFoundError: there is neither.
     """
-    board = None if desk.watcher.kind(RunId(name)) else await desk.watcher.board()
+    board = None if desk.live_runs.kind(RunId(name)) else await desk.live_runs.board()
     task = board.pilot.board.get(name) if board else None
     if task is None:
         return RunId(name)
@@ -101,23 +101,23 @@ async def run_named(desk: Desk, name: str) -> RunId:
 
 async def run(desk: Desk, given: path_parameters.OneRun) -> wire_types.RunDetail:
     name = await run_named(desk, given.run)
-    followed = await desk.watcher.run(name)
-    below = [head.run for head in desk.watcher.heads if head.parent == name]
+    followed = await desk.live_runs.run(name)
+    below = [head.run for head in desk.live_runs.heads if head.parent == name]
     return wire_types.RunDetail(
-        run=await desk.watcher.view(name),
+        run=await desk.live_runs.view(name),
         seq=followed.seq,
         asks=list(followed.state.asks.values()),
         limits=followed.state.limits,
-        children=[await desk.watcher.view(child) for child in below[-path_parameters.PAGE :]],
-        auto=auto_view(name, followed.state, desk.watcher.helm, desk.watcher.now),
+        children=[await desk.live_runs.view(child) for child in below[-path_parameters.PAGE :]],
+        auto=auto_view(name, followed.state, desk.live_runs.helm, desk.live_runs.now),
     )
 
 
 async def run_events(desk: Desk, given: path_parameters.RunEvents) -> wire_types.RecordList:
     name = HELM if given.run == HELM else await run_named(desk, given.run)
     if name != HELM:
-        await desk.watcher.run(name)
-    records = await desk.house.journal.read(name, given.after, given.limit + 1)
+        await desk.live_runs.run(name)
+    records = await desk.project.journal.read(name, given.after, given.limit + 1)
     shown = [_recorded(record) for record in records[: given.limit]]
     return wire_types.RecordList(events=shown, more=len(records) > given.limit)
 
@@ -136,8 +136,8 @@ def _recorded(record: Record) -> wire_types.Recorded:
 
 async def receipts(desk: Desk, given: path_parameters.OneRun) -> wire_types.ReceiptList:
     name = await run_named(desk, given.run)
-    followed = await desk.watcher.run(name)
-    events = [record.event for record in await desk.house.journal.read(name)]
+    followed = await desk.live_runs.run(name)
+    events = [record.event for record in await desk.project.journal.read(name)]
     is_auto = followed.state.opened.kind == "auto"
     return wire_types.ReceiptList(
         run=name,
@@ -150,14 +150,14 @@ async def receipts(desk: Desk, given: path_parameters.OneRun) -> wire_types.Rece
 
 
 async def rooms(desk: Desk, _: path_parameters.Nothing) -> wire_types.RoomList:
-    found = [head.run for head in reversed(desk.watcher.heads) if head.kind == "room"]
+    found = [head.run for head in reversed(desk.live_runs.heads) if head.kind == "room"]
     return wire_types.RoomList(
-        rooms=[await talk_view(desk.watcher, run) for run in found[: path_parameters.PAGE]]
+        rooms=[await talk_view(desk.live_runs, run) for run in found[: path_parameters.PAGE]]
     )
 
 
 async def room_events(desk: Desk, given: path_parameters.RoomEvents) -> wire_types.RoomEvents:
-    room = await desk.watcher.run(run_of(given.thread))
+    room = await desk.live_runs.run(run_of(given.thread))
     assert isinstance(room, FollowedRoom), "a thread's run is a room"
     found = room.told_after(given.after)
     return wire_types.RoomEvents(
@@ -169,11 +169,11 @@ async def room_events(desk: Desk, given: path_parameters.RoomEvents) -> wire_typ
 
 
 async def inbox(desk: Desk, _: path_parameters.Nothing) -> wire_types.Inbox:
-    return wire_types.Inbox(waiting=await desk.watcher.waiting())
+    return wire_types.Inbox(waiting=await desk.live_runs.waiting())
 
 
 async def agents(desk: Desk, _: path_parameters.Nothing) -> wire_types.AgentList:
-    return wire_types.AgentList(agents=look_at_agents(desk.house))
+    return wire_types.AgentList(agents=look_at_agents(desk.project))
 
 
 async def settings(desk: Desk, _: path_parameters.Nothing) -> wire_types.SettingList:
@@ -182,17 +182,17 @@ async def settings(desk: Desk, _: path_parameters.Nothing) -> wire_types.Setting
 
 async def checkup(desk: Desk, _: path_parameters.Nothing) -> wire_types.Checkup:
     """A box that holds was tried when this process began; one that is missing is tried again."""
-    house, isolation = desk.house, desk.station.isolation
-    findings = await examine(house, isolation if isolation.boxed else None)
-    if house.root is None:
+    project, isolation = desk.project, desk.supervisor.isolation
+    findings = await examine(project, isolation if isolation.boxed else None)
+    if project.root is None:
         return wire_types.Checkup(
             findings=findings, has_file=False, has_agents=False, agents=(), checks=()
         )
-    detected = await anyio.to_thread.run_sync(init.find, house)
+    detected = await anyio.to_thread.run_sync(init.find, project)
     return wire_types.Checkup(
         findings=findings,
-        has_file=(house.root / FILE_NAME).exists(),
-        has_agents=bool(house.settings.agents),
+        has_file=(project.root / FILE_NAME).exists(),
+        has_agents=bool(project.settings.agents),
         agents=(*detected.agents, init.SCRIPTED),
         checks=detected.checks,
     )
@@ -200,7 +200,7 @@ async def checkup(desk: Desk, _: path_parameters.Nothing) -> wire_types.Checkup:
 
 async def machines(desk: Desk, _: path_parameters.Nothing) -> wire_types.MachineList:
     by_host: dict[str, dict[int, tuple[Holder, list[RunId]]]] = {socket.gethostname(): {}}
-    for run, holder in desk.watcher.holders().items():
+    for run, holder in desk.live_runs.holders().items():
         if holder is not None:
             by_host.setdefault(holder.host, {}).setdefault(holder.pid, (holder, []))[1].append(run)
     return wire_types.MachineList(

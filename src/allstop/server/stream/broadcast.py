@@ -18,7 +18,7 @@ from allstop.server.stream.view_changes import COUNT_S, Changes
 from allstop.views.live_state import FollowedRoom
 
 if TYPE_CHECKING:
-    from allstop.app.live_runs import Watcher
+    from allstop.app.live_runs import LiveRuns
 
 BEAT_S = 0.02
 BEAT_A_LISTENER_S = 0.00025
@@ -34,13 +34,13 @@ LONGEST_LIVE = 20_000
 class Hub:
     """One ring for all; whoever falls out of it is sent the same from the journal."""
 
-    def __init__(self, watcher: Watcher, changes: Changes, ring: Ring) -> None:
-        self._watcher = watcher
+    def __init__(self, live_runs: LiveRuns, changes: Changes, ring: Ring) -> None:
+        self._live_runs = live_runs
         self._changes = changes
         self.ring = ring
         self._placed: list[Placed] = []
         self._live: dict[Source, str] = {}
-        self.spoken = Spoken(lambda: int(watcher.now.timestamp() * 1_000_000))
+        self.spoken = Spoken(lambda: int(live_runs.now.timestamp() * 1_000_000))
         self._stirred = anyio.Event()
         self.bell = anyio.Event()  # rings for all who listen; then there is another
         self.beats = 0
@@ -57,7 +57,7 @@ class Hub:
     def show(self, run: RunId, live: Live, call: str = "") -> None:
         """Words in flight: those of one beat are one event. That it waits is no word of the agent."""
         if live.kind == "queued":
-            self._watcher.queue(run, live.text)
+            self._live_runs.queue(run, live.text)
             self._changes.suspect(run)
             self._stirred.set()
             return
@@ -125,7 +125,7 @@ class Hub:
     async def frames(self, placed: Placed) -> list[Frame]:
         """What one record says, now as ever."""
         run, seq, _ = placed.record
-        room = await self._watcher.run(run) if self._watcher.kind(run) == "room" else None
+        room = await self._live_runs.run(run) if self._live_runs.kind(run) == "room" else None
         told = room.told_at(seq) if isinstance(room, FollowedRoom) else []
         return list(of_record(placed, told))
 

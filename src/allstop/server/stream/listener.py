@@ -10,7 +10,7 @@ from allstop.server.stream.frames import HEARTBEAT, Place, Wish, fleeting, frame
 from allstop.server.wire_types import Reset
 
 if TYPE_CHECKING:
-    from allstop.app.live_runs import Watcher
+    from allstop.app.live_runs import LiveRuns
     from allstop.ports import Journal
     from allstop.server.stream.broadcast import Hub
 
@@ -32,10 +32,10 @@ class Listener:
         self._number = self._ring.find(self._at)
         self._beats = hub.heartbeats
 
-    async def chunks(self, watcher: Watcher) -> AsyncIterator[bytes]:
+    async def chunks(self, live_runs: LiveRuns) -> AsyncIterator[bytes]:
         yield b"retry: 1000\nid: %b\n\n" % str(self._at).encode()
         if self._is_new:
-            hello = frame("hold", "", hold_view(watcher.helm), self._at)
+            hello = frame("hold", "", hold_view(live_runs.helm), self._at)
             yield hello.wire if self._wish.wants(hello) else b""
         elif self._at.pos > self._ring.newest.pos:  # this journal has never been there
             self._number = self._ring.end

@@ -16,7 +16,7 @@ from allstop.server.wire_types import BoardState, InboxCount, Reset
 from allstop.views.board_phase import counts, phase, stopped
 
 if TYPE_CHECKING:
-    from allstop.app.live_runs import Watcher
+    from allstop.app.live_runs import LiveRuns
     from allstop.board.board_pilot import BoardState as Pilot
     from allstop.views.inbox import Waiting
 
@@ -41,8 +41,8 @@ def _names(waiting: list[Waiting]) -> list[object]:
 class Changes:
     """Notes who may have changed; says it when that is true."""
 
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
+    def __init__(self, live_runs: LiveRuns) -> None:
+        self._live_runs = live_runs
         self._suspects: dict[RunId, None] = {}
         self._said: dict[tuple[str, str], object] = {}
         self._board: Board | None = None
@@ -53,13 +53,13 @@ class Changes:
 
     async def begin(self) -> None:
         """What is there now is known to who comes now."""
-        board = await self._watcher.board()
+        board = await self._live_runs.board()
         self._board = board.pilot.board if board else Board()
         if board:
-            under = await self._watcher.below(board.pilot)
-            self._stopped = stopped(board.pilot, self._watcher.helm, under)
-        self._said["hold", ""] = hold_view(self._watcher.helm)
-        self._waiting = _names(await self._watcher.waiting())
+            under = await self._live_runs.below(board.pilot)
+            self._stopped = stopped(board.pilot, self._live_runs.helm, under)
+        self._said["hold", ""] = hold_view(self._live_runs.helm)
+        self._waiting = _names(await self._live_runs.waiting())
 
     def note(self, record: Record) -> None:
         self._suspects[record.run] = None
@@ -71,41 +71,41 @@ class Changes:
 
     def suspect_all(self) -> None:
         """Every run that is not over: the helm has moved, or somebody may drive no longer."""
-        self._suspects |= {head.run: None for head in self._watcher.heads if not head.closed}
+        self._suspects |= {head.run: None for head in self._live_runs.heads if not head.closed}
 
     async def found(self) -> AsyncIterator[Changed]:
         suspects, self._suspects = self._suspects, {}
         self.has_uncounted = self.has_uncounted or bool(suspects)
-        for each in self._news("hold", "", hold_view(self._watcher.helm)):
+        for each in self._news("hold", "", hold_view(self._live_runs.helm)):
             yield each
         warned = set[str]()
         for run in suspects:
-            if self._watcher.kind(run):
+            if self._live_runs.kind(run):
                 before = self._said.get(("run", run))
                 async for each in self._of_run(run):
                     yield each
                 warned |= await self._warned(run, before)
         of_board = any(root_of(run) == BOARD for run in suspects)  # a pause ends with a move below
-        if of_board and (board := await self._watcher.board()):
+        if of_board and (board := await self._live_runs.board()):
             async for each in self._of_board(board, warned):
                 yield each
 
         if self.has_uncounted and anyio.current_time() >= self._next_count_at:
             self.has_uncounted = False
             self._next_count_at = anyio.current_time() + COUNT_S
-            before, self._waiting = self._waiting, _names(await self._watcher.waiting())
+            before, self._waiting = self._waiting, _names(await self._live_runs.waiting())
             if before != self._waiting:
                 yield Changed("inbox", "", InboxCount(count=len(self._waiting)))
 
     async def _of_run(self, run: RunId) -> AsyncIterator[Changed]:
-        for each in self._news("run", run, await self._watcher.view(run)):
+        for each in self._news("run", run, await self._live_runs.view(run)):
             yield each
-        state = (await self._watcher.run(run)).state
-        auto = auto_view(run, state, self._watcher.helm, self._watcher.now)
+        state = (await self._live_runs.run(run)).state
+        auto = auto_view(run, state, self._live_runs.helm, self._live_runs.now)
         for each in self._news("auto", run, auto) if auto else ():
             yield each
-        if self._watcher.kind(run) == "room":
-            for each in self._news("talk", run, await talk_view(self._watcher, run)):
+        if self._live_runs.kind(run) == "room":
+            for each in self._news("talk", run, await talk_view(self._live_runs, run)):
                 yield each
 
     def _news(self, kind: str, run: str, value: object) -> Iterator[Changed]:
@@ -118,12 +118,12 @@ class Changes:
         now = self._said["run", run]
         if getattr(before, "warning", "") == getattr(now, "warning", ""):
             return set()
-        opened = (await self._watcher.run(run)).state.opened
+        opened = (await self._live_runs.run(run)).state.opened
         return {str(opened.spec.get("task", ""))} if opened.parent == BOARD else set()
 
     async def _of_board(self, run: RunState[Pilot], warned: set[str]) -> AsyncIterator[Changed]:
-        state, helm = run.pilot, self._watcher.helm
-        under, driven = await self._watcher.below(state), self._watcher.is_driven(BOARD)
+        state, helm = run.pilot, self._live_runs.helm
+        under, driven = await self._live_runs.below(state), self._live_runs.is_driven(BOARD)
         halted = stopped(state, helm, under)
         short = BoardState(
             phase=phase(run, helm, under, driven=driven).value,
@@ -142,4 +142,6 @@ class Changes:
             return
         changed = sorted((state.board[name] for name in names), key=lambda task: task.number)
         for task in changed:
-            yield Changed("task", BOARD, await task_view(self._watcher, state.board, task, halted))
+            yield Changed(
+                "task", BOARD, await task_view(self._live_runs, state.board, task, halted)
+            )

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import CrewError
-from allstop.app.project import House
+from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.project import Project
 from allstop.settings import Environment
 from support.api_agents import KEY
 from support.person import Person, at_home
@@ -87,9 +87,9 @@ def test_k9_doctor_looks_for_the_key(person, server):
     assert KEY not in with_it
 
 
-def house(person, text, **variables):
+def project(person, text, **variables):
     person.sets_up(text)
-    return House(person.repository, Environment(home=person.home, variables=variables))
+    return Project(person.repository, Environment(home=person.home, variables=variables))
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def house(person, text, **variables):
 )
 def test_k9_no_key_no_agent(person, text, variables, missing):
     """K9: when the agents are made, which is before anything runs."""
-    at_home_ = house(person, f"[agents.it]\n{text}\n", **variables)
+    at_home_ = project(person, f"[agents.it]\n{text}\n", **variables)
 
-    with pytest.raises(CrewError, match=missing):
+    with pytest.raises(AgentSetupError, match=missing):
         registry.make(at_home_, None, "it")
 
 
@@ -122,7 +122,7 @@ def test_k9_no_key_no_agent(person, text, variables, missing):
 )
 def test_k9_with_a_key_or_without_need_of_one(person, text, variables):
     """K9: any compatible address, with its own key or none."""
-    agent = registry.make(house(person, f"[agents.it]\n{text}\n", **variables), None, "it")
+    agent = registry.make(project(person, f"[agents.it]\n{text}\n", **variables), None, "it")
 
     assert agent.abilities.usage
     assert not agent.abilities.needs_box

@@ -5,8 +5,8 @@ import pytest
 
 from adapters.agents.claude_code.launch_claude import KEY, came_back, write
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import CrewError
-from allstop.app.project import House
+from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.project import Project
 from allstop.app.setup import doctor
 from allstop.settings import Environment
 from allstop.testing.model_server import model_server
@@ -40,10 +40,10 @@ def person(tmp_path):
     person.close()
 
 
-def house(person, **variables):
+def project(person, **variables):
     person.sets_up(SETTINGS)
     path = person.environment["PATH"]
-    return House(
+    return Project(
         person.repository, Environment(home=person.home, variables={"PATH": path, **variables})
     )
 
@@ -82,9 +82,9 @@ async def test_k9_it_is_tried_with_a_real_call(person):
 
 def test_r17_a_program_that_is_missing_is_named_with_how_to_get_it(person):
     """R17: before anything starts."""
-    at_home_ = house(person, ANTHROPIC_API_KEY=KEY)
+    at_home_ = project(person, ANTHROPIC_API_KEY=KEY)
 
-    with pytest.raises(CrewError) as raised:
+    with pytest.raises(AgentSetupError) as raised:
         registry.make(at_home_, None, "it")
 
     assert "'claude' is not on PATH" in raised.value.message
@@ -95,15 +95,15 @@ def test_r17_a_key_that_is_missing_is_named(person):
     """R17: the variable."""
     person.installs_claude()
 
-    with pytest.raises(CrewError, match="ANTHROPIC_API_KEY"):
-        registry.make(house(person), None, "it")
+    with pytest.raises(AgentSetupError, match="ANTHROPIC_API_KEY"):
+        registry.make(project(person), None, "it")
 
 
 def test_k9_doctor_says_where_it_is(person):
     """K9: the program and the key's variable, never the key."""
     person.installs_claude()
 
-    (found,) = doctor.look_at_agents(house(person, ANTHROPIC_API_KEY=KEY))
+    (found,) = doctor.look_at_agents(project(person, ANTHROPIC_API_KEY=KEY))
 
     assert found.ready
     assert found.finding == f"{person.home}/bin/claude, ANTHROPIC_API_KEY is set"

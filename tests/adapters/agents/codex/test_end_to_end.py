@@ -8,8 +8,8 @@ import pytest
 
 from adapters.agents.codex.launch_codex import KEY, outputs, run
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import CrewError
-from allstop.app.project import House
+from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.project import Project
 from allstop.app.setup import doctor
 from allstop.settings import Environment
 from allstop.testing.model_server import envelope, model_server
@@ -34,10 +34,10 @@ def sets_up(person, text):
     file.write_text(text)
 
 
-def house(person, text=AGENT, **variables):
+def project(person, text=AGENT, **variables):
     sets_up(person, text)
     variables = {**person.environment, **variables}
-    return House(person.repository, Environment(home=person.home, variables=variables))
+    return Project(person.repository, Environment(home=person.home, variables=variables))
 
 
 async def allstop(person, *arguments):
@@ -97,8 +97,8 @@ def test_k9_without_the_program_it_says_how_to_get_it(person):
     """K9: before anything starts."""
     (person.home / "bin" / "codex").unlink()
 
-    with pytest.raises(CrewError) as error:
-        registry.make(house(person, OPENAI_API_KEY=KEY), None, "it")
+    with pytest.raises(AgentSetupError) as error:
+        registry.make(project(person, OPENAI_API_KEY=KEY), None, "it")
 
     assert error.value.message == "agent 'it': the program 'codex' is not on PATH"
     assert "npm install -g @openai/codex" in error.value.hint
@@ -106,8 +106,8 @@ def test_k9_without_the_program_it_says_how_to_get_it(person):
 
 def test_k9_without_a_key_it_names_the_variable(person):
     """K9: before anything starts."""
-    with pytest.raises(CrewError, match="OPENAI_API_KEY"):
-        registry.make(house(person), None, "it")
+    with pytest.raises(AgentSetupError, match="OPENAI_API_KEY"):
+        registry.make(project(person), None, "it")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_k9_without_a_key_it_names_the_variable(person):
 )
 def test_k9_doctor_says_what_would_be_started(person, more, variables, found):
     """K9: and what is missing; never the key itself."""
-    (finding,) = doctor.look_at_agents(house(person, AGENT + more + "\n", **variables))
+    (finding,) = doctor.look_at_agents(project(person, AGENT + more + "\n", **variables))
 
     assert finding.finding.endswith(found)
     assert finding.ready is ("has no key" not in found)
@@ -130,7 +130,7 @@ def test_k9_doctor_says_what_would_be_started(person, more, variables, found):
 
 def test_k24_a_login_of_its_own_stands_for_a_key(person):
     """K24: in a home made for it, never the user's own; `doctor` says who can read it."""
-    there = house(person)
+    there = project(person)
     login = person.home / ".local/state/allstop/logins/it/.codex/auth.json"
     login.parent.mkdir(parents=True)
     login.write_text("{}")
