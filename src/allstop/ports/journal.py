@@ -68,6 +68,8 @@ class StaleError(Exception):
 class HeldError(AllstopError):
     """Another process drives this run."""
 
+    default_code = "held"
+
     def __init__(self, run: RunId, holder: Holder | None) -> None:
         who = (
             f"process {holder.pid} on {holder.host} ({holder.command})"
@@ -82,13 +84,19 @@ class HeldError(AllstopError):
 class StoreFullError(AllstopError):
     """The disk that holds the store is full: nothing can be written until there is room."""
 
+    default_code = "store_full"
+
 
 class StoreBusyError(AllstopError):
     """Another process keeps the store locked: nothing can be written until it lets go."""
 
+    default_code = "store_busy"
+
 
 class StoreBrokenError(AllstopError):
     """The store can't be read or is of another version."""
+
+    default_code = "store_broken"
 
 
 Ear = Callable[[RunId, int], None]

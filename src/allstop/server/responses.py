@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import msgspec
 from starlette.responses import Response
 
-from allstop.app.setup.edit_setting import BadSettingError, ChangedMeanwhileError
+from allstop.app.setup.edit_setting import BadSettingError
 from allstop.core.errors import AllstopError, NotFoundError
-from allstop.ports import HeldError, StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 from allstop.server.access.admission import Refusal
 from allstop.server.wire_types import Problem, Refused
 from allstop.settings import SettingsError
@@ -41,16 +41,15 @@ ON_ALL = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 
-_KINDS: tuple[tuple[type[AllstopError], int, str], ...] = (
-    (NotFoundError, 404, "not_found"),
-    (HeldError, 409, "held"),
-    (StoreBusyError, 503, "store_busy"),
-    (StoreFullError, 507, "store_full"),
-    (StoreBrokenError, 500, "store_broken"),
-    (BadSettingError, 422, "bad_setting"),
-    (ChangedMeanwhileError, 409, "changed_meanwhile"),
-    (AllstopError, 409, "refused"),
+_STATUS: tuple[tuple[type[AllstopError], int], ...] = (
+    (NotFoundError, 404),
+    (StoreBusyError, 503),
+    (StoreFullError, 507),
+    (StoreBrokenError, 500),
+    (BadSettingError, 422),
 )
+CONFLICT = 409
+"""The status of every other error."""
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -88,7 +87,5 @@ def trouble(error: AllstopError | SettingsError) -> Refusal:
     if isinstance(error, SettingsError):
         said = "; ".join(str(problem) for problem in error.problems)
         return Refusal(409, "settings", said, "`allstop config` shows what is in force")
-    for kind, status, code in _KINDS:
-        if isinstance(error, kind):
-            return Refusal(status, code, error.message, error.hint)
-    raise AssertionError("every AllstopError is one")
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), CONFLICT)
+    return Refusal(status, error.code, error.message, error.hint)

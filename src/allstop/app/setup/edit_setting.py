@@ -27,9 +27,13 @@ _BOM = "\ufeff"
 class BadSettingError(AllstopError):
     """The value can't be used; the file is as it was."""
 
+    default_code = "bad_setting"
+
 
 class ChangedMeanwhileError(AllstopError):
     """The file is not what the person was shown."""
+
+    default_code = "changed_meanwhile"
 
 
 class Change(Struct, frozen=True, kw_only=True):
