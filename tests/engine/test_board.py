@@ -30,6 +30,7 @@ from allstop.core.run import Folded, fold
 from allstop.core.tasks import NewTask
 from allstop.engine.send import say
 from allstop.engine.steps import Parked
+from allstop.kinds import KINDS
 from allstop.testing.virtual_clock import LoopClock
 from allstop.views.runs import view
 from support.board_runs import QUESTION, Hand, board_spec, statuses
@@ -410,7 +411,7 @@ async def test_b13_pause_ends_at_the_end_of_the_turn_and_says_pausing_until_then
         state = engine.state("board/a.1")
         shown = view(
             "board/a.1",
-            world.pilots["task"],
+            KINDS["task"],
             state,
             helm=engine.helm,
             now=LoopClock().now(),

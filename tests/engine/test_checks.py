@@ -22,7 +22,7 @@ from allstop.core.work_prompts import failed_gate
 from allstop.engine.hands import Hands
 from allstop.ports import Candidate, FileChange, Live, Unready
 from allstop.testing.virtual_clock import EPOCH
-from allstop.views.runs import lines
+from allstop.views.log import lines
 from support.in_memory_world import PaperChecks, World
 
 UNIT = Check(name="Unit Tests", run="pytest", timeout_s=600.0)

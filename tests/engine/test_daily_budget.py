@@ -19,7 +19,7 @@ from allstop.engine.daily_budget import Days
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.engine.steps import Parked
-from allstop.kinds import PILOTS
+from allstop.kinds import KINDS
 from allstop.ports import Entry, Live
 from allstop.testing.virtual_clock import EPOCH, LoopClock
 from allstop.views.runs import view
@@ -192,7 +192,7 @@ async def test_k5_who_could_fit_later_waits_for_the_turns_under_way_and_no_perso
         await anyio.sleep(50)
         waiting = view(
             "c",
-            PILOTS["task"],
+            KINDS["task"],
             engine.state("c"),
             helm=engine.helm,
             now=LoopClock().now(),
@@ -236,7 +236,7 @@ async def test_k6_who_waits_for_another_day_is_seen_to_wait_until_then():
     seen = [
         view(
             "a",
-            PILOTS["task"],
+            KINDS["task"],
             state,
             helm=engine.helm,
             now=EPOCH + timedelta(seconds=s),

@@ -14,6 +14,7 @@ from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, W
 from allstop.core.prompt import prompt_of
 from allstop.core.retries import Endurance
 from allstop.core.room_specs import TRY, Ending, Seat, TalkMode
+from allstop.kinds import KINDS
 from allstop.views.runs import view
 from support.room_runs import NOON, Table, envelope, session_spec
 
@@ -288,7 +289,7 @@ def test_r10_a_turn_that_nobody_drove_any_more_counts_no_longer_than_it_might_ha
 def test_r9_a_room_without_a_session_is_idle():
     table = Table(SINGLE)
     table.turn()
-    seen = view("room:default", table.pilot, table.run, helm=Helm(), now=table.now, driven=False)
+    seen = view("room:default", KINDS["room"], table.run, helm=Helm(), now=table.now, driven=False)
 
     assert (seen.status, seen.reason, seen.needs_you) == ("idle", "no session is active", False)
 

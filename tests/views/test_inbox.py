@@ -15,7 +15,7 @@ from allstop.core.ids import BOARD, HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.retries import Endurance
 from allstop.core.tasks import Attempt, NewTask, Status, Task
-from allstop.kinds import PILOTS
+from allstop.kinds import KINDS, PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
 from allstop.views.inbox import Kind, Sight, inbox
 from support.board_runs import board_spec
@@ -35,7 +35,7 @@ async def found(world, *, driven=True):
         pilot = PILOTS[head.kind]
         state = run.fold(pilot, events)
         idle = head.run == BOARD and not state.pilot.is_braked
-        sights.append(Sight(head.run, pilot, state, events[-1].at, driven, idle))
+        sights.append(Sight(head.run, KINDS[head.kind], state, events[-1].at, driven, idle))
     helm = helms.fold([record.event for record in await world.journal.read(HELM)])
     board = next((each.state.pilot.board for each in sights if each.run == BOARD), None)
     tasks = board.tasks() if board else ()

@@ -39,14 +39,13 @@ from allstop.core.run import OpenMove
 from allstop.engine.daily_budget import Days
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
-from allstop.kinds import PILOTS
+from allstop.kinds import Pilots
 from allstop.ports import Launcher
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.tasks import Task
 
-WITH_WORKSPACES = frozenset({"task", "auto"})
 """The kinds of runs that work in one."""
 
 
@@ -100,7 +99,7 @@ async def runtime(
         journal=project.journal,
         hands=hands,
         clock=project.clock,
-        pilots=PILOTS,
+        pilots=Pilots(project.kinds),
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
@@ -198,7 +197,9 @@ async def _begin_anew(
     the record is, in which another process may just be writing the first of its own.
     """
     refs = await left_behind(repository)
-    if not refs or any(head.kind in WITH_WORKSPACES for head in await project.records.heads()):
+    heads = await project.records.heads() if refs else []
+    kinds = {head.kind for head in heads} & set(project.kinds)
+    if not refs or any(project.kinds[kind].has_workspace for kind in kinds):
         return
     if backups := await disown(repository, refs):
         note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")

@@ -46,7 +46,7 @@ from allstop.ports import (
     StoreBusyError,
     StoreFullError,
 )
-from allstop.views.runs import describe
+from allstop.views.log import describe
 
 S = TypeVar("S")
 

@@ -11,7 +11,7 @@ from allstop.core.moves import Outcome
 from allstop.core.run import Pilot
 from allstop.engine.drive import Drive
 from allstop.engine.steps import Parked
-from allstop.views.runs import left_as
+from allstop.views.log import left_as
 
 
 class DrivenRun:

@@ -32,11 +32,12 @@ from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
 from allstop.core.room_specs import Ending, TalkMode
-from allstop.core.run import AT_EASE, Pilot, RunState
+from allstop.core.run import AT_EASE, RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.rooms.session import RoomState, Summary, closing
-from allstop.views.runs import receipt, warning_of
+from allstop.rooms.session import Summary, closing
+from allstop.views.kind import Kind
+from allstop.views.log import receipt
 
 LONGEST = 500
 """Characters of an alert's text: it is shown in a corner of a screen."""
@@ -94,7 +95,7 @@ class Scene(NamedTuple):
 
     run: RunId
     state: RunState[Any] | None = None
-    pilot: Pilot[Any] | None = None
+    kind: Kind | None = None
     helm: Helm = AT_EASE
     board: Board | None = None
     is_braked: bool = False  # the board, by tasks that failed in a row
@@ -120,7 +121,7 @@ def _forget(told: Told, event: Event, scene: Scene) -> Told:
     match event:
         case MoveEnded(result=result):
             past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
-            if scene.state is None or not warning_of(scene.state):
+            if not _warning(scene):
                 past.add((run, Topic.STUCK))
         case MoveStarted():
             past = {(run, Topic.REST)}
@@ -169,6 +170,12 @@ def near_limit(run: RunId, text: str, at: datetime) -> Alert:
     """What all runs share comes to its end."""
     title = "The budget of the day is nearly used up"
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
+
+
+def _warning(scene: Scene) -> str:
+    if scene.state is None or scene.kind is None or scene.state.closed is not None:
+        return ""
+    return scene.kind.warning(scene.state)
 
 
 # --- what happened ---
@@ -261,7 +268,7 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
         Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
         Topic.LIMITED: _limited(event, scene),
         Topic.REST: _rest(event, scene.state, scene),
-        Topic.STUCK: _stuck(event, scene.state, scene.run),
+        Topic.STUCK: _stuck(event, scene.state, scene),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 
@@ -294,13 +301,13 @@ def _limited(event: Event, scene: Scene) -> Alert | None:
     return _alert(Level.INFO, title, text, event, scene.run)
 
 
-def _stuck(event: Event, state: RunState[Any], run: RunId) -> Alert | None:
+def _stuck(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
     """It may be thinking, so it goes on."""
-    warning = warning_of(state)
+    warning = _warning(scene)
     if not warning:
         return None
-    title = f"{label_of(run)}: {warning}"
-    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, run)
+    title = f"{label_of(scene.run)}: {warning}"
+    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, scene.run)
 
 
 def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
@@ -354,10 +361,10 @@ def _at_limit(event: Event, state: RunState[Any]) -> bool:
 
 
 def _waits(event: Event, scene: Scene) -> Wait | None:
-    state, pilot = scene.state, scene.pilot
-    if state is None or pilot is None or state.open_move is not None:
+    state, kind = scene.state, scene.kind
+    if state is None or kind is None or state.open_move is not None:
         return None
-    move = runs.outlook(pilot, state, event.at, scene.helm)
+    move = runs.outlook(kind.pilot, state, event.at, scene.helm)
     return move if isinstance(move, Wait) else None
 
 
@@ -365,10 +372,9 @@ def _waits(event: Event, scene: Scene) -> Wait | None:
 
 
 def _session_over(event: Event, scene: Scene) -> Summary | None:
-    if scene.state is None or not isinstance(event, MoveEnded):
+    if scene.state is None or scene.kind is None or not isinstance(event, MoveEnded):
         return None
-    room = scene.state.pilot
-    return room.last if isinstance(room, RoomState) and room.session is None else None
+    return scene.kind.last_session(scene.state)
 
 
 def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:

@@ -201,12 +201,12 @@ async def recorded_autos(project: Project, run: str) -> list[Recorded]:
     """
     if run == "all":
         heads = await project.journal.heads() if project.has_store else []
-        names = [head.run for head in heads if head.kind == "auto"]
+        names = [head.run for head in heads if head.kind == PILOT.kind]
         if not names:
             raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
         return [await record_of(project, name) for name in names]
     recorded = await record_of(project, run)
-    if recorded.opened.kind != "auto":
+    if recorded.opened.kind != PILOT.kind:
         raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
     return [recorded]
 

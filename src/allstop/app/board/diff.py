@@ -24,13 +24,16 @@ async def diff_named(project: Project, name: str) -> Shown:
         NotFoundError: there is none of that name, or no work of it.
     """
     heads = await project.records.heads() if project.has_store else []
-    is_thread = any(head.run == name and head.kind == "auto" for head in heads)
-    if not is_thread or (await commands.read(project)).state.board.get(name):
+    is_run = any(head.run == name and head.parent is None for head in heads)
+    if not is_run or (await commands.read(project)).state.board.get(name):
         return await diff_of(project, await commands.find(project, name))
-    merges = [head.run for head in heads if head.parent == name and head.kind == "merge"]
-    records = [await record_of(project, merge) for merge in merges]
-    merged = [commit for each in records if (commit := _commit_of(each.events))]
-    return await diff_in(project, name, merged[-1] if merged else "")
+    recorded = await record_of(project, name)
+    workspace = recorded.kind.workspace(recorded.opened)
+    if not workspace:
+        raise NotFoundError(f"{name} has no work of its own", "name a task or a Full Auto thread")
+    below = [await record_of(project, head.run) for head in heads if head.parent == name]
+    merged = [commit for each in below if (commit := _commit_of(each.events))]
+    return await diff_in(project, workspace, merged[-1] if merged else "")
 
 
 def _commit_of(events: Sequence[Event]) -> str:

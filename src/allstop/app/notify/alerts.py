@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from allstop.adapters.notify import Post
 from allstop.app.notify.channels import Roster, quiet_hours
 from allstop.app.runs.follow import Reader
-from allstop.board.board_pilot import BoardState
 from allstop.core.events import Closed, Halted
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.engine.local import LocalEngine
-from allstop.kinds import PILOTS
 from allstop.ports import Live, Record
 from allstop.views import alerts
 from allstop.views.alerts import Alert, Scene, Told
@@ -55,6 +53,7 @@ class _Watch:
     ) -> None:
         self._journal = project.journal
         self._clock = project.clock
+        self._kinds = project.kinds
         self._engine = engine
         self._name = name
         self._post = post
@@ -102,11 +101,12 @@ class _Watch:
         if state is None:
             return Scene(run)
         self._states[run] = state
-        board = state.pilot if isinstance(state.pilot, BoardState) else None
+        kind = self._kinds[state.opened.kind]
+        board = kind.board(state)
         return Scene(
             run,
             state,
-            PILOTS[state.opened.kind],
+            kind,
             self._engine.helm,
             board.board if board else None,
             is_braked=board is not None and board.is_braked,

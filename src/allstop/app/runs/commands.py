@@ -16,8 +16,6 @@ from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.engine.send import say
 from allstop.ports import Entry
-from allstop.rooms.session import RoomState
-from allstop.views.runs import goes_on
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -141,16 +139,9 @@ async def speak(project: Project, run: str | None, command: Command, by: str = "
     name, state = await _open(project, run)
     await say(project.journal, project.clock, name, command, by)
     driven = root_of(name) in project.journal.holders()
-    unheard = "" if driven else _unheard(run, name, state)
+    kind = project.kinds[state.opened.kind]
+    unheard = "" if driven else kind.undelivered(run, name, state)
     return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
-
-
-def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:
-    if not isinstance(state.pilot, RoomState):
-        return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
-    if state.pilot.session is None:
-        return "No session is open there: a new one begins without it, a single answer knows it."
-    return f"Nobody drives {called} now: it counts once `{goes_on(run, state.opened)}` does."
 
 
 async def open_run(project: Project, name: str) -> RunId:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from allstop.adapters.journals.stop_file import Sentinel
 from allstop.board import graph, remedies
-from allstop.board.board_pilot import BoardState
+from allstop.board.board_pilot import BoardPilot, BoardState
 from allstop.board.dependencies import barred
 from allstop.board.graph import Board
 from allstop.core import helm as helms
@@ -23,10 +23,10 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
-from allstop.kinds import PILOTS
 from allstop.ports import Head, Holder
 from allstop.views.board_phase import below, counts, phase, stopped
 from allstop.views.inbox import needs_person, what_helps
+from allstop.views.kind import Kind
 from allstop.views.runs import RunView, view
 
 if TYPE_CHECKING:
@@ -71,15 +71,19 @@ class Attention(Struct, frozen=True, kw_only=True):
 
 class Seen(NamedTuple):
     run: RunId
-    pilot: Pilot[Any]
+    kind: Kind
     state: RunState[Any]
 
 
 class Recorded(NamedTuple):
     run: RunId
-    pilot: Pilot[Any]
+    kind: Kind
     opened: Opened
     events: list[Event]
+
+    @property
+    def pilot(self) -> Pilot[Any]:
+        return self.kind.pilot
 
 
 async def helm_of(project: Project) -> Helm:
@@ -133,7 +137,7 @@ async def _board(
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
-    run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
+    run: RunState[BoardState] = runs.fold(BoardPilot(), events)
     state = run.pilot
     at_work = mine if driven else []
     asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
@@ -179,13 +183,13 @@ def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
 
 async def _seen(project: Project, head: Head) -> Seen:
     recorded = await record_of(project, head.run)
-    return Seen(head.run, recorded.pilot, runs.fold(recorded.pilot, recorded.events))
+    return Seen(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
 
 
 def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
     return view(
         seen.run,
-        seen.pilot,
+        seen.kind,
         seen.state,
         helm=helm,
         now=project.clock.now(),
@@ -208,12 +212,12 @@ async def record_of(project: Project, run: str) -> Recorded:
         raise no_such_run(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
-    if opened.kind not in PILOTS:
+    if opened.kind not in project.kinds:
         raise AllstopError(
             f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
         )
     events = [record.event for record in records]
-    return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+    return Recorded(records[0].run, project.kinds[opened.kind], opened, events)
 
 
 async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
@@ -240,7 +244,7 @@ async def _task(project: Project, task_id: str) -> Task | None:
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
-    state: BoardState = runs.fold(PILOTS["board"], events).pilot
+    state: BoardState = runs.fold(BoardPilot(), events).pilot
     return state.board.get(task_id)
 
 

@@ -25,7 +25,7 @@ from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
-from allstop.views.runs import describe, left_as
+from allstop.views.log import describe, left_as
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal

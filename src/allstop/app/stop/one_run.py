@@ -23,7 +23,8 @@ from allstop.core.ids import RunId, root_of
 from allstop.core.moves import LOST, Failed
 from allstop.engine.send import say
 from allstop.ports import Entry
-from allstop.views.runs import describe, view
+from allstop.views.log import describe
+from allstop.views.runs import view
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -219,7 +220,7 @@ async def _where(project: Project, run: RunId, found: Recorded, silent: int | No
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in project.journal.holders()
     now = project.clock.now()
-    seen = view(run, found.pilot, state, helm=await helm_of(project), now=now, driven=driven)
+    seen = view(run, found.kind, state, helm=await helm_of(project), now=now, driven=driven)
     if silent is not None:
         return f"stopped; process {silent} drives it and does not answer"
     return "still ending" if state.open_move and driven else seen.status

@@ -26,7 +26,6 @@ from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import Status, Task
-from allstop.kinds import PILOTS
 from allstop.ports import Clock, HeldError, Holder, Live, Placed
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class Joined:
             return True
         if state.open_move is not None:
             return False
-        pilot, helm = PILOTS[state.opened.kind], self.live_runs.helm
+        pilot, helm = self.live_runs.kind(run).pilot, self.live_runs.helm
         move = runs.outlook(pilot, state, self.clock.now(), helm)
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 

@@ -34,7 +34,7 @@ from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
 from allstop.open_files import hold_many
 from allstop.views.inbox import what_helps
-from allstop.views.runs import receipt
+from allstop.views.log import receipt
 
 if TYPE_CHECKING:
     from allstop.app.project import Project

@@ -14,8 +14,9 @@ import click
 from allstop.board.attempt import TaskState
 from allstop.board.gate_summary import why
 from allstop.board.statistics import Statistics
+from allstop.board.task_pilot import TaskPilot
 from allstop.cli.keyboard import unseen
-from allstop.cli.log import as_text, print_records
+from allstop.cli.record_lines import as_text, print_records
 from allstop.core.asks import in_full, reply
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
@@ -37,9 +38,8 @@ from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
 from allstop.core.text import counted, one_line, plain
-from allstop.kinds import PILOTS
 from allstop.ports import Clock, Live, Record
-from allstop.views.runs import Line, describe, lines, outcome_of
+from allstop.views.log import Line, describe, lines, outcome_of
 from allstop.views.tasks import Stillness
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class PlainBoardScreen:
         for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
             child = session.child(run)
             if child is not None and isinstance(child.pilot, TaskState):
-                self._attempts[run] = Stillness(PILOTS["task"], child.pilot)
+                self._attempts[run] = Stillness(TaskPilot(), child.pilot)
 
     def records(self, batch: Sequence[Record]) -> None:
         for record in batch:
@@ -193,8 +193,8 @@ class PlainBoardScreen:
 
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
-        if isinstance(event, Opened) and event.kind == "task":
-            self._attempts[run] = Stillness(PILOTS["task"])
+        if isinstance(event, Opened) and event.kind == TaskPilot.kind:
+            self._attempts[run] = Stillness(TaskPilot())
         found = self._attempts[run].take(event) if run in self._attempts else []
         if isinstance(event, Closed):
             self._attempts.pop(run, None)

@@ -77,7 +77,7 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
     from allstop.app.setup.doctor import try_agent
     from allstop.core.moves import TurnDone
     from allstop.core.text import one_line
-    from allstop.views.runs import outcome_of
+    from allstop.views.log import outcome_of
 
     tried = await try_agent(project, name, prompt)
     if as_json:

@@ -96,7 +96,9 @@ async def stats(desk: Desk, _: path_parameters.Nothing) -> Statistics:
         return Statistics()
     tasks = run.pilot.board.tasks()
     latest = [task.attempts[-1] for task in tasks if task.attempts]
-    open_ = [each.run for each in latest if each.ended_at is None and desk.live_runs.kind(each.run)]
+    open_ = [
+        each.run for each in latest if each.ended_at is None and desk.live_runs.knows(each.run)
+    ]
     return statistics(
         tasks,
         run.opened.at,
