@@ -199,12 +199,12 @@ def test_resume_drives_it_in_the_terminal(here, capsys):
 BODIES = {
     "pause": {}, "resume": {}, "freeze": {}, "thaw": {}, "stop": {}, "say": {"text": "one"},
     "limit": {"turns": 9}, "abort": {}, "answer": {"texts": ["one"]},
+    "comment": {"remarks": [{"id": "1", "file": "a.py", "line": 1, "text": "why"}]},
 }  # fmt: skip
 REFUSED = {
     "allow": {}, "deny": {}, "cancel": {}, "retry": {}, "skip": {}, "approve": {}, "reject": {},
     "redo": {"text": "x"}, "assign": {}, "pin": {}, "rollback": {}, "remove_task": {}, "clean": {},
     "edit_task": {"changes": {"title": "x"}}, "split": {"titles": ["a"]},
-    "comment": {"remarks": [{"id": "1", "file": "a.py", "line": 1, "text": "why"}]},
 }  # fmt: skip
 
 
