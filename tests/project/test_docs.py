@@ -167,6 +167,13 @@ def test_every_path_that_a_page_names_exists(page):
     assert [path for path in paths if not is_in_tree(path)] == []
 
 
+@pytest.mark.parametrize("page", project_files.pages(), ids=project_files.name)
+def test_every_source_file_that_a_page_names_exists(page):
+    paths = [path for path in paths_in(project_files.text(page)) if path.startswith("src/allstop/")]
+
+    assert [path for path in paths if not is_in_tree(path)] == []
+
+
 def test_every_page_of_the_documentation_is_on_its_map():
     index = project_files.ROOT / "docs" / "index.md"
     linked = {(index.parent / link).resolve() for link in LINK.findall(project_files.text(index))}
