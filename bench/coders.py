@@ -58,7 +58,7 @@ def served():
 
 def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
     setup = Setup(
-        program=str(program("codex")), room=Box(home=str(home)), model="gpt-5.5", base_url=f"{url}/v1",
+        program=str(program("codex")), fallback_box=Box(home=str(home)), model="gpt-5.5", base_url=f"{url}/v1",
         key=KEY, key_name="BENCH_API_KEY", retries=0,
     )  # fmt: skip
     return CodexAgent(setup, name="codex", launcher=launcher, clock=SystemClock())
@@ -68,7 +68,9 @@ def claude(
     url: str, launcher: ProcessLauncher, home: Path, leave: Leave = Leave.ASK
 ) -> ClaudeCodeAgent:
     how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=leave)
-    return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), room=Box(home=str(home)))
+    return ClaudeCodeAgent(
+        how, launcher=launcher, clock=SystemClock(), fallback_box=Box(home=str(home))
+    )
 
 
 def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
@@ -78,7 +80,7 @@ def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
     for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
         (shown / name).symlink_to(program(real))
     setup = AcpSetup(
-        argv=(str(shown / "claude-agent-acp"),), room=Box(home=str(home)), key=KEY,
+        argv=(str(shown / "claude-agent-acp"),), fallback_box=Box(home=str(home)), key=KEY,
         key_name="ANTHROPIC_API_KEY",
         env={
             "ANTHROPIC_BASE_URL": url,

@@ -119,7 +119,7 @@ async def one_round(folder: Path, agents: int) -> Round:
     agent = CommandAgent(
         ["/usr/bin/python3", "-c", UNENDING + HOSTILE.read_text(), KINDS, token],
         launcher=launcher,
-        room=Box(home=str(folder)),
+        fallback_box=Box(home=str(folder)),
         clock=SystemClock(),
     )
     hands = Hands({"a": agent}, checks=None, workspaces=Folders(folder / "w"), launcher=launcher)

@@ -104,7 +104,7 @@ class TestCommand(AgentContract):
             return CommandAgent(
                 ["/bin/sh", "-c", script, "sh"],
                 launcher=launcher,
-                room=Box(home=str(tmp_path / "home")),
+                fallback_box=Box(home=str(tmp_path / "home")),
                 clock=SystemClock(),
                 prompt=request.param,
                 env={"LC_ALL": "C.UTF-8"},
@@ -165,7 +165,11 @@ async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
     from allstop.testing.agent_contract import Onlooker, turn
 
     agent = CommandAgent(
-        ["/bin/echo", "you said:"], launcher=launcher, room=place, clock=SystemClock(), prompt="arg"
+        ["/bin/echo", "you said:"],
+        launcher=launcher,
+        fallback_box=place,
+        clock=SystemClock(),
+        prompt="arg",
     )
 
     result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), Onlooker())
@@ -177,7 +181,9 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
     from allstop.core.moves import FailureKind
     from allstop.testing.agent_contract import Onlooker, turn
 
-    agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place, clock=SystemClock())
+    agent = CommandAgent(
+        ["/no/such/program"], launcher=launcher, fallback_box=place, clock=SystemClock()
+    )
 
     result = await agent.take_turn(turn(place), Onlooker())
 
@@ -191,7 +197,7 @@ async def test_b7_progress_in_the_middle_of_what_a_program_says_is_told(launcher
 
     script = "cat; echo '<promise>PROGRESS: 40% half</promise>'; echo 'say <promise>PROGRESS: 9% x</promise>'; echo bye"
     agent = CommandAgent(
-        ["/bin/sh", "-c", script], launcher=launcher, room=place, clock=SystemClock()
+        ["/bin/sh", "-c", script], launcher=launcher, fallback_box=place, clock=SystemClock()
     )
     onlooker = Onlooker()
 
@@ -220,7 +226,7 @@ allstop mcp signal COMPLETE
 @pytest.mark.parametrize("mode", ["on", "off"])
 async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path, mode):
     """B7, F5: `allstop mcp` in its box, as a server and as a command; with no box as well."""
-    from allstop.adapters.agents.turn_socket import Doors
+    from allstop.adapters.agents.turn_socket import TurnSockets
     from allstop.core.moves import Item
     from allstop.core.signals import Said, Signal
     from allstop.testing.agent_contract import Onlooker, turn
@@ -228,9 +234,9 @@ async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path,
     agent = CommandAgent(
         ["/bin/sh", "-c", TELLS],
         launcher=await make_launcher(mode, tmp_path / "live"),
-        room=place,
+        fallback_box=place,
         clock=SystemClock(),
-        doors=Doors(tmp_path / "desks"),
+        sockets=TurnSockets(tmp_path / "desks"),
     )
     watch = Onlooker(allows=True, answers=("Blue",))
 

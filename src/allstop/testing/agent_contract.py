@@ -270,7 +270,7 @@ class AgentContract:
 
         assert isinstance(result, Failed)
         assert result.kind is FailureKind.BAD_REQUEST
-        assert "can't copy a conversation" in result.message
+        assert "can't fork a conversation" in result.message
 
     @pytest.mark.parametrize("word", ["allowed", "denied"])
     async def test_f5_it_asks_before_it_does(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from allstop.adapters.agents.reset_times import Moment, reset, retry
+from allstop.adapters.agents.reset_times import LocalTime, claude_reset, codex_retry
 
 MORNING = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)  # a Monday
 EVENING = datetime(2026, 11, 16, 16, 50, 30, tzinfo=UTC)
@@ -34,7 +34,7 @@ WEST = timezone(timedelta(hours=-5))
 )
 def test_k13_a_reset_in_words_is_understood(words, until):
     """K13: "resets 12:50am" is the next such time, where it is said or where we are."""
-    assert reset(words, Moment(now=MORNING, local=WEST)) == until
+    assert claude_reset(words, LocalTime(now=MORNING, local=WEST)) == until
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_k13_a_reset_in_words_is_understood(words, until):
 )
 def test_k13_when_to_try_again_is_understood(words, at):
     """K13: to the end of the minute that is named."""
-    assert retry(f"You’ve hit your usage limit. {words}", EVENING) == at
+    assert codex_retry(f"You’ve hit your usage limit. {words}", EVENING) == at

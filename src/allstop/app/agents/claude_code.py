@@ -43,7 +43,7 @@ def hire_claude(project: Project, launcher: Launcher, name: str, settings: Agent
         program,
         launcher=launcher,
         clock=project.clock,
-        room=own_box(project, home),
+        fallback_box=own_box(project, home),
         flat_rate=login or settings.flat_rate,
     )
 

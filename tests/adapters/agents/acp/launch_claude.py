@@ -8,7 +8,7 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import AcpAgent, Setup
-from allstop.adapters.agents.turn_socket import Doors
+from allstop.adapters.agents.turn_socket import TurnSockets
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
@@ -73,8 +73,8 @@ class Bench:
 
     def _made(self, **fields):
         setup = Setup(**{"room": Box(home=str(self.room)), **fields})
-        doors = Doors(self._tmp / "desks")
-        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
+        sockets = TurnSockets(self._tmp / "desks")
+        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), sockets=sockets)
         self._open.push_async_callback(agent.close)
         return agent
 

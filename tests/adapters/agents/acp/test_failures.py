@@ -62,7 +62,7 @@ async def test_q18_nonsense_about_usage_does_no_harm(bench, fault):
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
     """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
-    agent = await bench.agent([fault], room=replace(bench.place, workspace=None))
+    agent = await bench.agent([fault], fallback_box=replace(bench.place, workspace=None))
     server = bench.server
 
     result = await result_of(agent, server, bench.launcher)

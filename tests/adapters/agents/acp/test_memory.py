@@ -7,7 +7,7 @@ import pytest
 import trio.testing
 
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.ports import Chunk, Exit, Stream
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
@@ -50,7 +50,7 @@ class Talker:
         (words("z") + ASK, False),
         (ASK + words("z"), False),
         (ANSWER, False),
-        (words("z" * GATHERED_BYTES), False),
+        (words("z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "a request", "a request before", "an answer", "a flood"],
 )
@@ -64,7 +64,7 @@ async def test_k10_only_words_wait_for_those_that_follow(said, waits):
     await Connection(talker, 60.0).pump(hear)
 
     _, first, second = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert len(heard) == said.count(b"\n")
 
 

@@ -10,7 +10,7 @@ from allstop.adapters.agents.acp import messages as told
 from allstop.adapters.agents.acp.approvals import answer_to, ask_of
 from allstop.adapters.agents.acp.tool_calls import BYTES_AT_MOST, CALLS_AT_MOST, Calls
 from allstop.adapters.agents.acp.turn_fold import Fold
-from allstop.adapters.agents.api.call_usage import Spent
+from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.rpc_messages import Message, read
 from allstop.core.asks import NOBODY, Answer, Ask, Leave
 from allstop.core.moves import Item
@@ -166,21 +166,21 @@ def test_k12_a_huge_change_is_not_compared():
 @pytest.mark.parametrize(
     ("tokens", "spent"),
     [
-        ({"inputTokens": 100, "outputTokens": 20}, Spent(input=100, output=20)),
+        ({"inputTokens": 100, "outputTokens": 20}, TokenCounts(input=100, output=20)),
         (  # what was cached is among the input
             {"inputTokens": 100, "cachedReadTokens": 40, "outputTokens": 20, "totalTokens": 120},
-            Spent(input=100, cached=40, output=20),
+            TokenCounts(input=100, cached=40, output=20),
         ),
         (  # … or besides it
             {"inputTokens": 60, "cachedReadTokens": 40, "outputTokens": 20, "totalTokens": 120},
-            Spent(input=100, cached=40, output=20),
+            TokenCounts(input=100, cached=40, output=20),
         ),
         (  # thoughts are besides the output
             {"inputTokens": 100, "outputTokens": 20, "thoughtTokens": 30, "totalTokens": 150},
-            Spent(input=100, output=50),
+            TokenCounts(input=100, output=50),
         ),
-        ({"inputTokens": -5, "outputTokens": "many"}, Spent(input=10, output=0)),
-        (None, Spent(input=10, output=0)),
+        ({"inputTokens": -5, "outputTokens": "many"}, TokenCounts(input=10, output=0)),
+        (None, TokenCounts(input=10, output=0)),
     ],
 )
 def test_k10_tokens_are_counted_whichever_way_they_are_told(tokens, spent):

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from allstop.adapters.agents.api.http_client import Bounds
+from allstop.adapters.agents.api.http_client import CallLimits
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agent_contract import Onlooker, turn
 from allstop.testing.model_server import Fault, Say, model_server
@@ -47,7 +47,7 @@ async def test_k10_the_agent_goes_on_after_a_cancelled_turn(connector):
 async def test_k12_time_that_is_up_closes_it_too(connector):
     """K12: the call's own limit, where nobody else has one."""
     async with model_server([Fault.SILENCE]) as server:
-        agent = connector.at(server, bounds=Bounds(total_s=0.1))
+        agent = connector.at(server, limits=CallLimits(total_s=0.1))
         result = await agent.take_turn(turn(None), Onlooker())
         with anyio.fail_after(20):
             await server.left.wait()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.agents.api.call_usage import Reported, Spent, spent
-from allstop.adapters.agents.api.error_kinds import Fault, told, verdict
+from allstop.adapters.agents.api.call_usage import ReportedUsage, TokenCounts, count_tokens
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_fault
 from allstop.adapters.agents.api.reset_headers import retry_at
-from allstop.adapters.agents.api.token_prices import OwnPrice, Tariff
+from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.core.moves import FailureKind, Usage
 from allstop.core.prompt import Lifetime
 from allstop.testing.agent_contract import Onlooker, turn
@@ -18,17 +18,19 @@ from allstop.testing.model_server import Say, model_server
 from support.api_agents import ANTHROPIC, OPENAI, talking
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-SPENT = Spent(input=1_000_000, cached=400_000, written=100_000, output=10_000)
+SPENT = TokenCounts(input=1_000_000, cached=400_000, written=100_000, output=10_000)
 
 
-def cost(model, provider, spent=SPENT, **more):
-    return Tariff(model, provider=provider, **more).microusd(spent, NOW)
+def cost(model, provider, counts=SPENT, **more):
+    return TokenPrice(model, provider=provider, **more).microusd(counts, NOW)
 
 
 def test_k6_the_price_list_knows_the_default_models():
     """K6: a maintained list; cached tokens cost less, written ones more."""
-    claude = Spent(input=100_000, cached=40_000, written=10_000, output=1_000)
-    for_hour = Spent(input=100_000, cached=40_000, written=10_000, output=1_000, for_hour=True)
+    claude = TokenCounts(input=100_000, cached=40_000, written=10_000, output=1_000)
+    for_hour = TokenCounts(
+        input=100_000, cached=40_000, written=10_000, output=1_000, for_hour=True
+    )
 
     assert cost("claude-sonnet-5-5", "anthropic", claude) == 100_000 + 4_000 + 25_000 + 10_000
     assert cost("claude-sonnet-5-5", "anthropic", for_hour) == 100_000 + 4_000 + 40_000 + 10_000
@@ -37,12 +39,12 @@ def test_k6_the_price_list_knows_the_default_models():
 
 def test_k6_own_prices_stand_over_the_list():
     """K6: one by one; what is not given is the list's."""
-    fresh = Spent(input=1000, output=1000)
+    fresh = TokenCounts(input=1000, output=1000)
 
     assert cost("claude-sonnet-5-5", "anthropic", fresh) == 12_000
-    own = OwnPrice(output_mtok=1)
+    own = PriceOverride(output_mtok=1)
     assert cost("claude-sonnet-5-5", "anthropic", fresh, own=own) == 3_000
-    own = OwnPrice(input_mtok=5, output_mtok=0)
+    own = PriceOverride(input_mtok=5, output_mtok=0)
     assert cost("my-model", "", fresh, own=own) == 5_000
 
 
@@ -52,7 +54,7 @@ def test_k6_own_prices_stand_over_the_list():
         ("llama3.2", "", {}),
         ("no-such-zebra", "openai", {}),
         ("claude-sonnet-5-5", "anthropic", {"free": True}),
-        ("zebra", "", {"own": OwnPrice(input_mtok=9), "free": True}),
+        ("zebra", "", {"own": PriceOverride(input_mtok=9), "free": True}),
     ],
     ids=["own machine", "unknown", "flat rate", "flat rate before own price"],
 )
@@ -106,15 +108,15 @@ async def test_k6_an_hour_in_the_cache_costs_more():
 @pytest.mark.parametrize("value", [None, -1, 0, 10**9 + 1, "7", 7.5, True, float("nan")])
 def test_k5_r5_only_counts_are_believed(value):
     """R5: where usage is missing or absurd the estimate is charged."""
-    reported = Reported(input=value, cached=value, written=value, output=value)
+    reported = ReportedUsage(input=value, cached=value, written=value, output=value)
 
-    assert spent(reported, 400, 40) == Spent(input=100, output=10)
+    assert count_tokens(reported, 400, 40) == TokenCounts(input=100, output=10)
 
 
 def test_k5_no_more_can_come_from_the_cache_than_was_sent():
-    reported = Reported(input=100, cached=500, written=500, output=1)
+    reported = ReportedUsage(input=100, cached=500, written=500, output=1)
 
-    assert spent(reported, 4, 4) == Spent(input=100, cached=100, written=0, output=1)
+    assert count_tokens(reported, 4, 4) == TokenCounts(input=100, cached=100, written=0, output=1)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_k13_nonsense_is_no_time(name, value):
 )
 def test_r17_k10_errors_are_told_apart(status, error, kind):
     """R17, K10: by number, code and words, and every reason can be read."""
-    failed = verdict(told(status, {"retry-after": "7"}, {"error": error}), NOW)
+    failed = failure_of(read_fault(status, {"retry-after": "7"}, {"error": error}), NOW)
 
     assert failed.kind is kind
     assert failed.message
@@ -224,7 +226,7 @@ def test_r17_k10_errors_are_told_apart(status, error, kind):
 
 
 def test_r17_a_reason_is_one_short_line():
-    failed = verdict(Fault(message="so\nlong " * 1000, status=400), NOW)
+    failed = failure_of(Fault(message="so\nlong " * 1000, status=400), NOW)
 
     assert "\n" not in failed.message
     assert len(failed.message) < 700
@@ -232,7 +234,7 @@ def test_r17_a_reason_is_one_short_line():
 
 def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
     """R17, K12: halves of characters, escape sequences."""
-    failed = verdict(told(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
+    failed = failure_of(read_fault(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
 
     assert failed.message == "no ? zebra (HTTP 400)"
 
@@ -250,16 +252,16 @@ def test_k5_no_call_costs_more_than_the_dearest_token_times_all(
     model, provider, tokens, parts, for_hour
 ):
     """K5: so a budget of money holds where tokens are capped; whatever kind and tier they are of."""
-    tariff = Tariff(model, provider=provider)
+    price = TokenPrice(model, provider=provider)
     output = int(tokens * parts[0])
     cached = int((tokens - output) * parts[1])
     written = int((tokens - output - cached) * parts[2])
-    used = Spent(
+    used = TokenCounts(
         input=tokens - output, cached=cached, written=written, output=output, for_hour=for_hour
     )
 
-    assert tariff.microusd(used, NOW) <= math.ceil(tariff.dearest(NOW) * tokens)
+    assert price.microusd(used, NOW) <= math.ceil(price.highest_price(NOW) * tokens)
 
 
 def test_k6_a_subscription_reserves_no_money():
-    assert Tariff("claude-sonnet-5-5", provider="anthropic", free=True).dearest(NOW) == 0
+    assert TokenPrice("claude-sonnet-5-5", provider="anthropic", free=True).highest_price(NOW) == 0

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from allstop.adapters.agents.api.http_client import Bounds
+from allstop.adapters.agents.api.http_client import CallLimits
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.agent_contract import Onlooker, turn
 from allstop.testing.model_server import Fault, Say, model_server
 from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, StillClock
 
-QUICK = Bounds(total_s=0.4)
+QUICK = CallLimits(total_s=0.4)
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 KINDS = {
@@ -48,9 +48,9 @@ UNCHARGED = {*list(KINDS)[: list(KINDS).index(Fault.CUT)], Fault.ENDLESS_ERROR, 
 PEAK = Path("/proc/self/clear_refs")
 
 
-async def result_of(connector, answer, bounds=None, **more):
+async def result_of(connector, answer, limits=None, **more):
     async with model_server([answer]) as server:
-        agent = connector.at(server, bounds=bounds, **more)
+        agent = connector.at(server, limits=limits, **more)
         watch = Onlooker()
         result = await agent.take_turn(turn(None, "what crosses the road?"), watch)
         await agent.close()
@@ -60,9 +60,9 @@ async def result_of(connector, answer, bounds=None, **more):
 @pytest.mark.parametrize("fault", KINDS, ids=str)
 async def test_q18_r17_k10_a_fault_is_the_right_failure(connector, fault):
     """Q18, R17, K10: the right class, a readable reason, one call, no crash, and never the key."""
-    bounds = QUICK if fault in SLOW else None
+    limits = QUICK if fault in SLOW else None
 
-    result, server, _ = await result_of(connector, fault, bounds)
+    result, server, _ = await result_of(connector, fault, limits)
 
     assert isinstance(result, Failed)
     assert result.kind is KINDS[fault]
@@ -153,10 +153,10 @@ async def test_r17_a_server_that_is_not_there(connector):
 @pytest.mark.parametrize("size", [0, 1, 31])
 async def test_q18_a_reply_is_counted_against_the_cap_as_it_came(connector, size):
     """Q18: the cap is on raw bytes; what is below is not touched."""
-    bounds = Bounds(bytes=64 * 1024)
+    limits = CallLimits(bytes=64 * 1024)
 
-    result, _, _ = await result_of(connector, "x" * 100 + "y" * size, bounds)
-    larger, _, _ = await result_of(connector, "x" * 70_000, bounds)
+    result, _, _ = await result_of(connector, "x" * 100 + "y" * size, limits)
+    larger, _, _ = await result_of(connector, "x" * 70_000, limits)
 
     assert isinstance(result, TurnDone)
     assert larger.kind is FailureKind.NETWORK

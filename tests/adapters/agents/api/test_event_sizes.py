@@ -2,12 +2,12 @@
 
 import pytest
 
-from allstop.adapters.agents.api.event_sizes import EVENT_BYTES, EVENT_LINES, EventGauge
+from allstop.adapters.agents.api.event_sizes import EVENT_BYTES, EVENT_LINES, EventSizeCheck
 
 
 def all_sane(stream, size):
-    gauge = EventGauge()
-    return all(gauge.is_sane(stream[i : i + size]) for i in range(0, len(stream), size))
+    check = EventSizeCheck()
+    return all(check.accepts(stream[i : i + size]) for i in range(0, len(stream), size))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])

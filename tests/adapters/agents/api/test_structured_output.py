@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.agents.api.json_schemas import closed, strict, without_nulls
+from allstop.adapters.agents.api.json_schemas import close_objects, require_all, without_nulls
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agent_contract import Onlooker
 from allstop.testing.model_server import Fault, Protocol, Say, envelope, model_server
@@ -25,7 +25,7 @@ async def turns(connector, answers, count=1, speaks=frozenset(Protocol), **more)
 
 def test_r1_strict_means_all_required_and_the_optional_nullable():
     """R1: OpenAI's dialect."""
-    made = strict(ENVELOPE)
+    made = require_all(ENVELOPE)
 
     assert made["required"] == ["message", "handoff", "final"]
     assert made["additionalProperties"] is False
@@ -39,7 +39,7 @@ def test_r1_strict_means_all_required_and_the_optional_nullable():
 
 def test_r1_closed_leaves_out_what_is_not_enforced():
     """R1: Anthropic's dialect: optional stays optional."""
-    made = closed(ENVELOPE)
+    made = close_objects(ENVELOPE)
 
     assert made["required"] == ["message"]
     assert made["properties"]["message"] == {"type": "string"}
@@ -67,7 +67,7 @@ def test_r1_references_are_followed():
         },
     }
 
-    made = strict(schema)["$defs"]["Envelope"]
+    made = require_all(schema)["$defs"]["Envelope"]
 
     assert made["required"] == ["message", "handoff"]
     assert made["properties"]["handoff"] == schema["$defs"]["Envelope"]["properties"]["handoff"]
@@ -107,14 +107,14 @@ async def test_r1_each_provider_is_asked_in_its_own_way(connector):
         case Protocol.RESPONSES:
             shape = asked.body["text"]["format"]
             assert (shape["type"], shape["strict"]) == ("json_schema", True)
-            assert shape["schema"] == strict(ENVELOPE)
+            assert shape["schema"] == require_all(ENVELOPE)
         case Protocol.CHAT:
             shape = asked.body["response_format"]
             assert shape["type"] == "json_schema"
-            assert shape["json_schema"]["schema"] == strict(ENVELOPE)
+            assert shape["json_schema"]["schema"] == require_all(ENVELOPE)
         case Protocol.MESSAGES:
             shape = asked.body["output_config"]["format"]
-            assert shape == {"type": "json_schema", "schema": closed(ENVELOPE)}
+            assert shape == {"type": "json_schema", "schema": close_objects(ENVELOPE)}
 
 
 async def test_r1_nulls_of_the_strict_dialect_are_not_returned(connector):
@@ -153,7 +153,7 @@ async def test_r1_an_older_claude_is_made_to_use_a_tool():
     assert again == result
     assert len(asked) == 3
     assert asked[1].body["tool_choice"] == {"type": "tool", "name": "reply"}
-    assert asked[1].body["tools"][0]["input_schema"] == closed(ENVELOPE)
+    assert asked[1].body["tools"][0]["input_schema"] == close_objects(ENVELOPE)
 
 
 async def test_k9_a_compatible_server_that_has_only_chat_is_used_so():

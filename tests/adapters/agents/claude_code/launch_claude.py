@@ -73,7 +73,11 @@ class Bench:
         home = self._tmp / "room"
         home.mkdir(mode=0o700, exist_ok=True)
         return ClaudeCodeAgent(
-            made, launcher=self.launcher, clock=SystemClock(), room=Box(home=str(home)), **more
+            made,
+            launcher=self.launcher,
+            clock=SystemClock(),
+            fallback_box=Box(home=str(home)),
+            **more,
         )
 
     async def turn(self, agent, watch=None, text="hello", **fields):

@@ -10,13 +10,13 @@ import trio.testing
 from allstop.adapters.agents.claude_code.launch import Leave
 from allstop.adapters.agents.claude_code.turn import Exchange
 from allstop.adapters.agents.claude_code.turn_fold import Telling
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.ports import Chunk, Stream
 from allstop.testing.agent_contract import Onlooker
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
-NOW = Moment(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
+NOW = LocalTime(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
 
 
 def line(kind, **fields):
@@ -57,7 +57,7 @@ class Talker:
         (INIT, False),
         (said("z") + ASK, False),
         (ASK + said("z"), False),
-        (said("z" * GATHERED_BYTES), False),
+        (said("z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "a beginning", "a request", "a request before", "a flood"],
 )
@@ -69,5 +69,5 @@ async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
     end = await exchange.take("hello", is_going_on=False)
 
     first, second = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert end.text == "zebra"

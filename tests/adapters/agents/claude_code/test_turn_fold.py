@@ -15,13 +15,13 @@ from allstop.adapters.agents.claude_code.turn_fold import (
     Unknown,
     Untold,
 )
-from allstop.adapters.agents.output_lines import TooLong
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.output_lines import OversizedLine
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
 TRACES = Path(__file__).parent / "traces"
-AT = Moment(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
+AT = LocalTime(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
 
 
 def told(name, telling=None):
@@ -248,8 +248,8 @@ def test_k12_a_lost_line_matters_only_if_it_was_needed():
     """K12: what others wrote stands in a line escaped, and is no end."""
     quoted, needed = b'{\\"type\\":\\"result\\"', b'{"type":"result"'
 
-    (harmless,) = Telling("t").feed(TooLong(99, quoted, b""), lambda: AT)
-    (end,) = Telling("t").feed(TooLong(99, b"", needed), lambda: AT)
+    (harmless,) = Telling("t").feed(OversizedLine(99, quoted, b""), lambda: AT)
+    (end,) = Telling("t").feed(OversizedLine(99, b"", needed), lambda: AT)
 
     assert harmless.kind == "notice"
     assert isinstance(end, Failed)

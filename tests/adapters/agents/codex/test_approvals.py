@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from adapters.agents.codex.launch_codex import outputs, patch, run, until
 from allstop.adapters.agents.codex import Approvals
-from allstop.adapters.agents.codex.approvals import ALONE
+from allstop.adapters.agents.codex.approvals import NO_ANSWER
 from allstop.adapters.shell import appraise
 from allstop.core.asks import NOBODY, Answer, Ask, Decision, Leave, Option, Question, Rule, ruling
 from allstop.core.moves import TurnDone
@@ -55,8 +55,8 @@ async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
     ("watch", "answers"),
     [
         (Onlooker(allows=True, answers=("Blue", "as small as it gets")), ["Blue", "as small as"]),
-        (Onlooker(message="Nobody is there."), [f"Nobody is there. {ALONE}"]),
-        (Onlooker(allows=True), [ALONE]),
+        (Onlooker(message="Nobody is there."), [f"Nobody is there. {NO_ANSWER}"]),
+        (Onlooker(allows=True), [NO_ANSWER]),
     ],
 )
 async def test_f5_questions_are_put_with_their_options_and_answered(stage, place, watch, answers):

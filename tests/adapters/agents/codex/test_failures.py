@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from allstop.adapters.agents.codex.turn import BEGINS_AGAIN
+from allstop.adapters.agents.codex.turn import STARTED_OVER
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import FailureKind, TurnDone, Usage
 from allstop.testing.agent_contract import Onlooker, turn
@@ -139,7 +139,7 @@ async def test_f1_a_conversation_that_is_not_there_begins_again_and_says_so(stag
     assert isinstance(result, TurnDone), result
     assert result.text == "zebra"
     assert watch.threads == [result.thread] != [lost]
-    assert [item.text for item in watch.items if item.kind == "notice"] == [BEGINS_AGAIN]
+    assert [item.text for item in watch.items if item.kind == "notice"] == [STARTED_OVER]
 
 
 async def test_r18_it_goes_on_after_kill_9_right_after_its_thread_was_named(stage):

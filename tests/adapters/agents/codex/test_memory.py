@@ -8,7 +8,7 @@ import pytest
 import trio.testing
 
 from allstop.adapters.agents.codex.app_server import UNWANTED, AppServer
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.adapters.agents.rpc_messages import read
 from allstop.ports import Chunk, Stream
 from allstop.testing.agent_contract import Onlooker, turn
@@ -47,7 +47,7 @@ class Talker:
         (DELTA + note("turn/completed"), False),
         (DELTA + b'{"id":7,"method":"item/tool/call","params":{"threadId":"t"}}\n', False),
         (b'{"id":1,"result":{}}\n', False),
-        (note("item/agentMessage/delta", delta="z" * GATHERED_BYTES), False),
+        (note("item/agentMessage/delta", delta="z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "an end", "a request", "an answer", "a flood"],
 )
@@ -55,13 +55,13 @@ async def test_k10_only_words_wait_for_those_that_follow(said, waits):
     """K10: whoever waits for something is told at once."""
     talker, heard = Talker(said, DELTA), []
     server = AppServer(talker, 60.0)
-    with server.heard_by("t", lambda message, where: heard.append(message.method) or True):
-        async with server.pumped():
+    with server.listening("t", lambda message, where: heard.append(message.method) or True):
+        async with server.reading():
             while len(talker.asked_at) < 3:
-                await anyio.sleep(GATHER_S / 10)
+                await anyio.sleep(BATCH_S / 10)
 
     first, second, _ = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert heard[-1] == "item/agentMessage/delta"
 
 

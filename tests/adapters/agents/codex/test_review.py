@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from adapters.agents.codex.launch_codex import run, until
-from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, Guess
+from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, ReviewUsage
 from allstop.core.context_window import CHARS_A_TOKEN, estimate
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import prompt
@@ -112,10 +112,10 @@ async def test_f9_without_a_workspace_the_words_are_taken(stage):
 
 @pytest.mark.parametrize(("kind", "grows"), [("command", True), ("message", False)])
 def test_k5_every_call_sends_all_that_came_before(kind, grows):
-    guess = Guess("x" * 1000)
-    before = guess.spent
-    guess.heard(Item(kind=kind, text="y" * 4000))
+    usage = ReviewUsage("x" * 1000)
+    before = usage.counts
+    usage.add(Item(kind=kind, text="y" * 4000))
 
     assert before.input == estimate(FRONT_CHARS + 1000, CHARS_A_TOKEN)
-    assert (guess.spent.input > 2 * before.input) is grows
-    assert (guess.spent.output > 0) is not grows
+    assert (usage.counts.input > 2 * before.input) is grows
+    assert (usage.counts.output > 0) is not grows

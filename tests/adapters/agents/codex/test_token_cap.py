@@ -48,8 +48,8 @@ async def test_k5_one_turn_of_a_shared_server_is_ended_and_no_other(stage):
     agent = stage.agent(server)
     watch = Onlooker()
 
-    capped = await agent.take_turn(replace(turn(None), max_tokens=500), watch)
+    capped_turn = await agent.take_turn(replace(turn(None), max_tokens=500), watch)
     again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
 
-    assert capped.kind is FailureKind.CAPPED
+    assert capped_turn.kind is FailureKind.CAPPED
     assert again.text == "on"

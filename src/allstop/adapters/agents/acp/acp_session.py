@@ -10,7 +10,7 @@ from msgspec import Struct
 from allstop.adapters.agents.acp import messages, session_modes
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.error_kinds import NOT_FOUND
-from allstop.adapters.agents.rpc_peer import RefusedError
+from allstop.adapters.agents.rpc_peer import RequestFailedError
 from allstop.core.mcp import Message
 
 VERSION = 1
@@ -63,12 +63,14 @@ async def opened(
     """
     hello = await connection.request("initialize", messages.Hello, CLIENT)
     if hello.protocol_version != VERSION:
-        raise RefusedError(f"it speaks version {hello.protocol_version} of ACP, not {VERSION}")
+        raise RequestFailedError(
+            f"it speaks version {hello.protocol_version} of ACP, not {VERSION}"
+        )
     way = Way.NEW if wanted is None else _way(hello.agent_capabilities, fork=fork)
     session, way, missed = await _session(connection, wanted, way, servers)
     thread = (wanted or "") if way in (Way.RESUME, Way.LOAD) else session.session_id
     if not thread:
-        raise RefusedError("the agent did not say how it calls the conversation")
+        raise RequestFailedError("the agent did not say how it calls the conversation")
     if wishes.model is not None:
         await _choose(connection, thread, session, "model", wishes.model)
     known = session.offered
@@ -89,7 +91,7 @@ async def _session(
         try:
             params = {"sessionId": wanted, **place}
             return await connection.request(way.value, messages.Opened, params), way, ""
-        except RefusedError as error:
+        except RequestFailedError as error:
             if error.fault.code != NOT_FOUND:
                 raise
             missed = "its conversation was not there: it begins again"
@@ -102,7 +104,7 @@ async def _session(
 def _way(offers: messages.Offers, *, fork: bool) -> Way:
     if fork:
         if offers.session_capabilities.fork is None:
-            raise RefusedError("it can't copy a conversation")
+            raise RequestFailedError("it can't copy a conversation")
         return Way.FORK
     if offers.session_capabilities.resume is not None:
         return Way.RESUME
@@ -118,7 +120,7 @@ async def _set_mode(
         await _choose(connection, thread, session, "mode", mode)
         return
     if mode not in known:
-        raise RefusedError(f"it has no mode {mode!r}; it has: {', '.join(known)}")
+        raise RequestFailedError(f"it has no mode {mode!r}; it has: {', '.join(known)}")
     params: dict[str, object] = {"sessionId": thread, "modeId": mode}
     await connection.request("session/set_mode", messages.Opened, params)
 
@@ -129,6 +131,6 @@ async def _choose(
     options = session.config_options or ()
     option = next((each.id for each in options if each.category == category), None)
     if option is None:
-        raise RefusedError(f"it does not let its {category} be chosen: leave out {category}")
+        raise RequestFailedError(f"it does not let its {category} be chosen: leave out {category}")
     params: dict[str, object] = {"sessionId": thread, "configId": option, "value": value}
     await connection.request("session/set_config_option", messages.Opened, params)

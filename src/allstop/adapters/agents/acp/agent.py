@@ -15,13 +15,13 @@ from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.launch import Setup, launch_of
 from allstop.adapters.agents.acp.messages import Ended, Tokens
 from allstop.adapters.agents.acp.turn import Exchange
-from allstop.adapters.agents.api.error_kinds import without_key
-from allstop.adapters.agents.exception_groups import first_of
-from allstop.adapters.agents.launch_failure import unstarted
-from allstop.adapters.agents.reset_times import Moment
-from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
-from allstop.adapters.agents.turn_socket import Doors, Way, way_to
-from allstop.adapters.agents.turn_tools import Desk
+from allstop.adapters.agents.api.error_kinds import redact_key
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
+from allstop.adapters.agents.turn_socket import SocketAccess, TurnSockets, open_turn_socket
+from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.mcp import Message
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
@@ -42,12 +42,12 @@ class AcpAgent:
     )
 
     def __init__(
-        self, setup: Setup, *, launcher: Launcher, clock: Clock, doors: Doors | None = None
+        self, setup: Setup, *, launcher: Launcher, clock: Clock, sockets: TurnSockets | None = None
     ) -> None:
         self._setup = setup
         self._launcher = launcher
         self._clock = clock
-        self._doors = doors
+        self._sockets = sockets
         self._costs: dict[str, float] = {}  # of each conversation so far, in dollars
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
@@ -55,30 +55,30 @@ class AcpAgent:
             async with anyio.create_task_group() as group:
                 result = await self._heard(turn, watch, group)
         except ExceptionGroup as errors:
-            raise first_of(errors) from errors
+            raise first_error(errors) from errors
         return result
 
     async def _heard(self, turn: Turn, watch: Watch, group: TaskGroup) -> TurnDone | Failed:
-        desk, words = Desk(watch), (token_hex(), token_hex())
+        desk, words = TurnTools(watch), (token_hex(), token_hex())
         try:
-            with way_to(desk, self._doors, turn, group, words) as way:
+            with open_turn_socket(desk, self._sockets, turn, group, words) as way:
                 result = await self._in_box(turn, watch, desk, way)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
+            return failed_launch(error)
         return replace(result, signals=desk.signals) if isinstance(result, TurnDone) else result
 
     async def close(self) -> None:
-        if self._doors is not None:
-            self._doors.close()
+        if self._sockets is not None:
+            self._sockets.close()
 
     async def _in_box(
-        self, turn: Turn, watch: Watch, desk: Desk, way: Way | None
+        self, turn: Turn, watch: Watch, desk: TurnTools, way: SocketAccess | None
     ) -> TurnDone | Failed:
         launch, servers = launch_of(self._setup, turn.place, turn.run), list[Message]()
         if way is not None:
-            launch = way.shown(launch)
+            launch = way.add_to(launch)
             program = way.program(self._launcher.isolation)
-            servers += [tools.server(program, word) for word in way.words]
+            servers += [tools.server(program, word) for word in way.tokens]
         async with self._launcher.launch(launch) as child:
             connection = Connection(child, self._setup.answer_within_s)
             return await self._once(Exchange(connection, turn, watch, desk, servers), turn)
@@ -87,11 +87,11 @@ class AcpAgent:
         ended: Ended | Failed
         try:
             ended = await exchange.take(self._setup.wishes)
-        except GoneError as error:
+        except PeerGoneError as error:
             ended = Failed(kind=FailureKind.CRASHED, message=error.message)
-        except SilentError as error:
+        except NoAnswerError as error:
             ended = Failed(kind=FailureKind.STALLED, message=error.message)
-        except RefusedError as error:
+        except RequestFailedError as error:
             ended = error_kinds.refused(error.fault, self._moment())
         await exchange.finish()
         tokens = ended.usage if isinstance(ended, Ended) else None
@@ -100,7 +100,7 @@ class AcpAgent:
             return replace(result, usage=self._usage(exchange, turn, tokens))
         has_used = tokens is not None or exchange.fold.has_worked
         usage = self._usage(exchange, turn, tokens) if has_used else Usage()
-        return replace(result, usage=usage, message=without_key(result.message, self._setup.key))
+        return replace(result, usage=usage, message=redact_key(result.message, self._setup.key))
 
     def _result(self, exchange: Exchange, ended: Ended) -> TurnDone | Failed:
         reason, text = ended.stop_reason, exchange.fold.text
@@ -134,6 +134,6 @@ class AcpAgent:
         self._costs[thread] = total
         return max(0.0, total - before)
 
-    def _moment(self) -> Moment:
+    def _moment(self) -> LocalTime:
         now = self._clock.now()
-        return Moment(now=now, local=UTC)  # its TZ is set so
+        return LocalTime(now=now, local=UTC)  # its TZ is set so

@@ -9,23 +9,29 @@ from typing import TypeVar
 import anyio
 import msgspec
 
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES, Line, Lines, TooLong
+from allstop.adapters.agents.output_lines import (
+    BATCH_BYTES,
+    BATCH_S,
+    Line,
+    LineSplitter,
+    OversizedLine,
+)
 from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.adapters.agents.rpc_peer import GoneError, Peer, RefusedError, SilentError
+from allstop.adapters.agents.rpc_peer import NoAnswerError, Peer, PeerGoneError, RequestFailedError
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 
 UPDATE = "session/update"
 
 T = TypeVar("T")
-Ear = Callable[[Message | TooLong], Awaitable[None]]
+Ear = Callable[[Message | OversizedLine], Awaitable[None]]
 
 
 class Connection:
     def __init__(self, child: Child, answer_within_s: float) -> None:
         self._child = child
         self._answer_within_s = answer_within_s
-        self._lines = Lines()
+        self._lines = LineSplitter()
         self._last_words = Tail(16 * 1024)
         self._sending = anyio.Lock(fast_acquire=True)
         self._where = anyio.Event()
@@ -53,9 +59,9 @@ class Connection:
                 if (message := self._taken(line)) is not None:
                     were_updates.add(isinstance(message, Message) and message.method == UPDATE)
                     await hear(message)
-            is_flowing = came_at - before < GATHER_S
-            if is_flowing and were_updates == {True} and len(chunk.data) < GATHERED_BYTES:
-                await anyio.sleep(GATHER_S)
+            is_flowing = came_at - before < BATCH_S
+            if is_flowing and were_updates == {True} and len(chunk.data) < BATCH_BYTES:
+                await anyio.sleep(BATCH_S)
             before = anyio.current_time()
         self.lose(f"the agent ended with code {(await self._child.wait()).code}")
 
@@ -73,9 +79,9 @@ class Connection:
         with anyio.move_on_after(self._answer_within_s):
             await self._where.wait()
         if self.gone:
-            raise GoneError(self.gone)
+            raise PeerGoneError(self.gone)
         if not self.cwd:
-            raise SilentError("the agent did not start")
+            raise NoAnswerError("the agent did not start")
         return self.cwd
 
     async def request(self, method: str, kind: type[T], params: Mapping[str, object]) -> T:
@@ -87,7 +93,7 @@ class Connection:
         """
         with anyio.move_on_after(self._answer_within_s):
             return await self.asked(method, kind, params)
-        raise SilentError(f"no answer to {method} within {self._answer_within_s:g} s")
+        raise NoAnswerError(f"no answer to {method} within {self._answer_within_s:g} s")
 
     async def asked(self, method: str, kind: type[T], params: Mapping[str, object]) -> T:
         """The same, for an answer that may take any time."""
@@ -95,14 +101,14 @@ class Connection:
         try:
             return msgspec.json.decode(result if bytes(result) != b"null" else b"{}", type=kind)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise RefusedError(f"{method}: an answer that can't be read: {error}") from error
+            raise RequestFailedError(f"{method}: an answer that can't be read: {error}") from error
 
     async def _send(self, line: bytes) -> None:
         async with self._sending:
             await self._child.send(line)
 
-    def _taken(self, line: Line) -> Message | TooLong | None:
-        if isinstance(line, TooLong):
+    def _taken(self, line: Line) -> Message | OversizedLine | None:
+        if isinstance(line, OversizedLine):
             if UPDATE.encode() not in line.head + line.tail:
                 self.lose(f"a line of {line.size:,} bytes was thrown away")  # who waits for it?
             return line

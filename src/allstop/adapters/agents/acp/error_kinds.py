@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import msgspec
 
 from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, told, verdict
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_fault
 from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.limit_patterns import is_limited
-from allstop.adapters.agents.reset_times import Moment
-from allstop.adapters.agents.rpc_messages import RpcFault
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.rpc_messages import RpcError
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.text import one_line
 
@@ -59,7 +59,7 @@ _ERROR_REPLY = re.compile(
 """How the replies begin that are none."""
 
 
-def refused(fault: RpcFault, at: Moment) -> Failed:
+def refused(fault: RpcError, at: LocalTime) -> Failed:
     """An error in place of an answer."""
     words = _words(fault)
     if fault.code == AUTH_REQUIRED:
@@ -73,20 +73,20 @@ def is_error(reply: str) -> bool:
     return len(reply) <= REPLY_CHARS and bool(_ERROR_REPLY.match(reply.lstrip()))
 
 
-def failed(words: str, at: Moment, named: FailureKind | None = None) -> Failed:
+def failed(words: str, at: LocalTime, named: FailureKind | None = None) -> Failed:
     """By the exact before the vague: what can't be told apart is the agent's own failure."""
-    reset = reset_times.reset(words, at)
-    if reset is not None or reset_times.is_used_up(words) or _USED_UP.search(words):
-        until = reset or reset_times.retry(words, at.now) or retry_at({}, words, at.now)
+    reset = reset_times.claude_reset(words, at)
+    if reset is not None or reset_times.says_limit_reached(words) or _USED_UP.search(words):
+        until = reset or reset_times.codex_retry(words, at.now) or retry_at({}, words, at.now)
         return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(words), retry_at=until)
     if _TOO_LONG.search(words):
         return Failed(kind=FailureKind.CONTEXT, message=_shown(words))
     if (body := _body(words)) is not None:
-        return verdict(told(BAD, {}, body), at.now)
+        return failure_of(read_fault(BAD, {}, body), at.now)
     found = _STATUS.search(words)
     status = int(found[1] or found[2]) if found and named is None else 0
     kind = named or (None if status else _vaguely(words))
-    return verdict(Fault(message=_shown(words), status=status, kind=kind), at.now)
+    return failure_of(Fault(message=_shown(words), status=status, kind=kind), at.now)
 
 
 def _vaguely(words: str) -> FailureKind:
@@ -98,7 +98,7 @@ def _vaguely(words: str) -> FailureKind:
     return FailureKind.NETWORK if _BROKEN.search(words) else FailureKind.BAD_REQUEST
 
 
-def _words(fault: RpcFault) -> str:
+def _words(fault: RpcError) -> str:
     details = fault.data.get("details") if isinstance(fault.data, dict) else fault.data
     more = details if isinstance(details, str) and details not in fault.message else ""
     return " ".join(filter(None, (fault.message, more))) or f"error {fault.code}"

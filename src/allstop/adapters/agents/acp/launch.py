@@ -18,7 +18,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What one agent is started with."""
 
     argv: tuple[str, ...]
-    room: Box  # for turns without a workspace
+    fallback_box: Box  # for turns without a workspace
     wishes: Wishes = Wishes()
     key: str = ""
     key_name: str = ""  # the variable it is from
@@ -31,7 +31,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
-    box = place or setup.room
+    box = place or setup.fallback_box
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
     return Launch(
         argv=("sh", "-c", _SAYING_WHERE, "sh", *setup.argv),

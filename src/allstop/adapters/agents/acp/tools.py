@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allstop.adapters.agents.acp.messages import ToolCall
-from allstop.adapters.agents.turn_socket import WORD
+from allstop.adapters.agents.turn_socket import ADMISSION_VARIABLE
 from allstop.adapters.agents.turn_tools import NAME, TOOLS, WAIT_MS
 from allstop.core.mcp import Message
 
@@ -14,7 +14,7 @@ _OURS = tuple(f"mcp__{NAME}__{tool}" for tool in TOOLS)
 
 
 def server(program: str, word: str) -> Message:
-    env = [{"name": WORD, "value": word}]
+    env = [{"name": ADMISSION_VARIABLE, "value": word}]
     return {"name": NAME, "command": program, "args": ["mcp"], "env": env}
 
 

@@ -15,10 +15,10 @@ from allstop.adapters.agents.acp.approvals import CANCELLED, answer_to, ask_of
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.tools import is_ours
 from allstop.adapters.agents.acp.turn_fold import Fold
-from allstop.adapters.agents.exception_groups import first_of
-from allstop.adapters.agents.output_lines import TooLong
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.rpc_messages import Message, RequestId
-from allstop.adapters.agents.turn_tools import Desk
+from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
 from allstop.core.asks import Answer, Ask, Leave, words
 from allstop.core.moves import Item
@@ -50,7 +50,7 @@ class Exchange:
         connection: Connection,
         turn: Turn,
         watch: Watch,
-        desk: Desk,
+        tools: TurnTools,
         servers: Sequence[mcp.Message] = (),
     ) -> None:
         """`servers`: of tools, which the agent starts, one for each time that it opens a session; they
@@ -62,7 +62,7 @@ class Exchange:
         self._connection = connection
         self._turn = turn
         self._watch = watch
-        self._desk = desk
+        self._tools = tools
         self._servers = servers
         self._is_on = False  # between the prompt and its end; all else is history
         self._had_history = False
@@ -80,7 +80,7 @@ class Exchange:
             await self._cancel()
             raise
         except ExceptionGroup as group:
-            raise first_of(group) from group
+            raise first_error(group) from group
 
     async def _take(self, wishes: Wishes) -> messages.Ended:
         async with anyio.create_task_group() as group:
@@ -131,9 +131,9 @@ class Exchange:
                 if quiet.cancelled_caught:
                     return
 
-    async def _hear(self, group: TaskGroup, message: Message | TooLong) -> None:
+    async def _hear(self, group: TaskGroup, message: Message | OversizedLine) -> None:
         self._stirred.set()
-        if isinstance(message, TooLong):
+        if isinstance(message, OversizedLine):
             text = f"a line of {message.size:,} bytes was thrown away"
             await self._watch.saw(Item(kind="notice", text=text))
         elif message.method == UPDATE:
@@ -190,7 +190,7 @@ class Exchange:
 
     async def _leave(self, call: messages.ToolCall, request: RequestId) -> Answer:
         """A tool of ours needs none, where it is our server that the agent has under this name."""
-        if self._desk.met and is_ours(call):
+        if self._tools.agent_connected and is_ours(call):
             return _OWN
         ask = ask_of(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
@@ -218,7 +218,7 @@ class Exchange:
             return
         with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_WITHIN_S) as within:
 
-            async def hear(message: Message | TooLong) -> None:
+            async def hear(message: Message | OversizedLine) -> None:
                 if isinstance(message, Message) and self._connection.peer.is_latest(message):
                     within.cancel()
 

@@ -9,7 +9,12 @@ from allstop.adapters.agents.acp import items
 from allstop.adapters.agents.acp.messages import Tokens, ToolCall, Update
 from allstop.adapters.agents.acp.tool_calls import OVER, Calls
 from allstop.adapters.agents.acp.tools import is_ours
-from allstop.adapters.agents.api.call_usage import Reported, Spent, counted, spent
+from allstop.adapters.agents.api.call_usage import (
+    ReportedUsage,
+    TokenCounts,
+    as_count,
+    count_tokens,
+)
 from allstop.core.moves import Item
 from allstop.core.text import ending, one_line
 from allstop.ports import Live
@@ -19,7 +24,7 @@ TEXT_BYTES = 128 * 1024
 DIFF_CHARS = 64 * 1024
 DIFFS_AT_MOST = 200
 
-Told: TypeAlias = Live | Item
+ToolResult: TypeAlias = Live | Item
 
 _SPEECH = {"agent_message_chunk": "message", "agent_thought_chunk": "reasoning"}
 _LIVE = {"message": "text", "reasoning": "reasoning"}
@@ -39,7 +44,7 @@ class Fold:
         self._calls = Calls()
         self._diffs: list[str] = []
 
-    def take(self, update: Update, size: int = 0) -> Iterator[Told]:
+    def take(self, update: Update, size: int = 0) -> Iterator[ToolResult]:
         """What was told in so many bytes."""
         kind = update.session_update
         if kind in _SPEECH:
@@ -72,11 +77,11 @@ class Fold:
         """All that was told of it, with this."""
         return self._calls.known(call)
 
-    def spent(self, tokens: Tokens | None, prompt_chars: int) -> Spent:
+    def spent(self, tokens: Tokens | None, prompt_chars: int) -> TokenCounts:
         """By what is reported; where nothing is, by the words that were seen."""
-        return spent(_reported(tokens or Tokens()), prompt_chars, self._chars)
+        return count_tokens(_reported(tokens or Tokens()), prompt_chars, self._chars)
 
-    def _said(self, update: Update, kind: str) -> Iterator[Told]:
+    def _said(self, update: Update, kind: str) -> Iterator[ToolResult]:
         if not (words := items.said_in(update.content)):
             return
         speaks = (kind, update.message_id or "")
@@ -87,7 +92,7 @@ class Fold:
         self._chars += len(words)
         yield Live(_LIVE[kind], words)
 
-    def _used(self, update: Update, size: int) -> Iterator[Told]:
+    def _used(self, update: Update, size: int) -> Iterator[ToolResult]:
         """Some agents never tell that one begins, and some tell its end twice."""
         self.has_worked = True
         known, call = self._calls.take(update, size)
@@ -101,16 +106,16 @@ class Fold:
                 yield items.done(call)
 
 
-def _reported(tokens: Tokens) -> Reported:
+def _reported(tokens: Tokens) -> ReportedUsage:
     """Some count what was cached within the input, and thoughts within the output; some don't."""
-    read, said = counted(tokens.input_tokens), counted(tokens.output_tokens)
-    whole, thought = counted(tokens.total_tokens), counted(tokens.thought_tokens) or 0
+    read, said = as_count(tokens.input_tokens), as_count(tokens.output_tokens)
+    whole, thought = as_count(tokens.total_tokens), as_count(tokens.thought_tokens) or 0
     if read is None or said is None:
-        return Reported()
+        return ReportedUsage()
     if whole is not None:
         read = max(read, whole - said - thought)
         said = max(said, whole - read)
-    return Reported(input=read, cached=tokens.cached_read_tokens, output=said)
+    return ReportedUsage(input=read, cached=tokens.cached_read_tokens, output=said)
 
 
 def _status(meta: object) -> object:

@@ -8,14 +8,14 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.error_kinds import without_key
+from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.launch import Leave, Opening, Program, launch_of
 from allstop.adapters.agents.claude_code.todo_list import Plan
 from allstop.adapters.agents.claude_code.turn import Exchange
 from allstop.adapters.agents.claude_code.turn_fold import Telling
-from allstop.adapters.agents.launch_failure import unstarted
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, TurnDone
 from allstop.ports import (
     Abilities,
@@ -57,7 +57,7 @@ class ClaudeCodeAgent:
         *,
         launcher: Launcher,
         clock: Clock,
-        room: Box,
+        fallback_box: Box,
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
@@ -65,7 +65,7 @@ class ClaudeCodeAgent:
         self._program = program
         self._launcher = launcher
         self._clock = clock
-        self._room = room
+        self._fallback_box = fallback_box
         self._flat_rate = flat_rate
         self._new_thread = new_thread
         self._plans: dict[str, Plan] = {}
@@ -80,7 +80,7 @@ class ClaudeCodeAgent:
                 await watch.saw(items.notice("its conversation was not there: it begins again"))
                 end, _ = await self._once(turn, Opening(thread=opening.thread), watch)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
+            return failed_launch(error)
         return self._settled(end)
 
     async def close(self) -> None:
@@ -95,9 +95,9 @@ class ClaudeCodeAgent:
         self, turn: Turn, opening: Opening, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
         telling = Telling(opening.thread, turn.max_tokens, self._plan(opening.thread))
-        box = turn.place or self._room
+        box = turn.place or self._fallback_box
         if self._program.login:
-            box = replace(box, home=self._room.home)
+            box = replace(box, home=self._fallback_box.home)
         launch = launch_of(self._program, turn, box, opening)
         async with self._launcher.launch(launch) as child:
             is_ruled = self._program.ruled and not turn.asks_first
@@ -106,7 +106,7 @@ class ClaudeCodeAgent:
             is_going_on = opening.resumed is not None
             end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
         if isinstance(end, TurnDone):
-            end = replace(end, signals=exchange.desk.signals)
+            end = replace(end, signals=exchange.tools.signals)
         return end, telling.is_lost and is_going_on
 
     def _plan(self, thread: str) -> Plan:
@@ -116,12 +116,12 @@ class ClaudeCodeAgent:
             del self._plans[next(iter(self._plans))]
         return plan
 
-    def _moment(self) -> Moment:
+    def _moment(self) -> LocalTime:
         now = self._clock.now()
-        return Moment(now=now, local=now.astimezone().tzinfo or UTC)
+        return LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
 
     def _settled(self, end: TurnDone | Failed) -> TurnDone | Failed:
         usage = replace(end.usage, cost_microusd=0) if self._flat_rate else end.usage
         if isinstance(end, TurnDone):
             return replace(end, usage=usage)
-        return replace(end, usage=usage, message=without_key(end.message, self._program.key))
+        return replace(end, usage=usage, message=redact_key(end.message, self._program.key))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.claude_code import tools
-from allstop.adapters.agents.turn_tools import WAIT_MS, is_open
+from allstop.adapters.agents.turn_tools import WAIT_MS, has_turn_tools
 from allstop.ports import Box, Launch, Turn
 
 
@@ -101,7 +101,7 @@ def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...
     words += _manners(program.leave, turn)
     if program.model is not None:
         words += ("--model", program.model)
-    if is_open(turn):
+    if has_turn_tools(turn):
         words += tools.arguments()
     talk = turn.prompt.talk
     if talk is not None and talk.reply_schema is not None:

@@ -41,9 +41,9 @@ from allstop.adapters.agents.claude_code.turn_fold import (
     Untold,
     When,
 )
-from allstop.adapters.agents.exception_groups import first_of
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES, Line, Lines
-from allstop.adapters.agents.turn_tools import Desk
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S, Line, LineSplitter
+from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import asks
 from allstop.core.mcp import Call
 from allstop.core.moves import Failed, Item, TurnDone
@@ -73,8 +73,8 @@ class Exchange:
         self._moment = moment
         self._leave = leave
         self._is_ruled = is_ruled
-        self.desk = Desk(watch)
-        self._lines = Lines()
+        self.tools = TurnTools(watch)
+        self._lines = LineSplitter()
         self._errors = Tail(16 * 1024)
         self._sending = anyio.Lock(fast_acquire=True)
         self._numbers = itertools.count(1)
@@ -95,7 +95,7 @@ class Exchange:
             await self._interrupt()
             raise
         except ExceptionGroup as group:
-            raise first_of(group) from group
+            raise first_error(group) from group
 
     async def _take(self, prompt: str, *, is_going_on: bool) -> End:
         async with anyio.create_task_group() as group:
@@ -136,8 +136,8 @@ class Exchange:
             for line in self._lines.feed(chunk.data):
                 if (end := await self._line(line, group)) is not None:
                     return end
-            if self._was_idle_talk == {True} and len(chunk.data) < GATHERED_BYTES:
-                await anyio.sleep(GATHER_S)
+            if self._was_idle_talk == {True} and len(chunk.data) < BATCH_BYTES:
+                await anyio.sleep(BATCH_S)
         for line in self._lines.end():
             if (end := await self._line(line, group)) is not None:
                 return end
@@ -215,7 +215,7 @@ class Exchange:
         """One of our tools; as with an ask, it may no longer want to know."""
         with anyio.CancelScope() as scope:
             self._asks[id_] = scope
-            said = await self.desk.used(call)
+            said = await self.tools.answer(call)
             await self._send(input_lines.permit(id_, {"mcp_response": said}))
         self._asks.pop(id_, None)
 

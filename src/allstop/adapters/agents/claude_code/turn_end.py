@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, verdict
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of
 from allstop.adapters.agents.claude_code.messages import (
     Assistant,
     ModelUsage,
@@ -15,7 +15,7 @@ from allstop.adapters.agents.claude_code.messages import (
     Result,
     Session,
 )
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, Usage
 from allstop.core.text import one_line
 from allstop.programs import Tail
@@ -90,7 +90,7 @@ def is_lost(result: Result) -> bool:
 
 
 def failure(
-    result: Result, told: Assistant | None, limit: RateLimit | None, why: str, at: Moment
+    result: Result, told: Assistant | None, limit: RateLimit | None, why: str, at: LocalTime
 ) -> Failed | None:
     """Why the turn failed; None if it did not."""
     if not result.is_error and result.subtype == "success":
@@ -102,16 +102,16 @@ def failure(
     if result.terminal_reason == "prompt_too_long":
         return Failed(kind=FailureKind.CONTEXT, message=_shown(words))
     until = _until(limit, words, at)
-    if until is not None or reset_times.is_used_up(words):
+    if until is not None or reset_times.says_limit_reached(words):
         return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(words), retry_at=until)
     codes = (told.api_error_type or "",) if told else ()
     status = result.api_error_status or 0
     by_name = not status or (told is not None and told.error == "billing_error")
     kind_or_none = _kind(told) if by_name else None
-    return verdict(Fault(message=words, status=status, codes=codes, kind=kind_or_none), at.now)
+    return failure_of(Fault(message=words, status=status, codes=codes, kind=kind_or_none), at.now)
 
 
-def limited(status: int | None, error: object, delay_ms: float, at: Moment) -> Failed | None:
+def limited(status: int | None, error: object, delay_ms: float, at: LocalTime) -> Failed | None:
     """Whether a wait before it tries again is one for the whole account."""
     if status != 429 or delay_ms <= PATIENCE_S * 1000:
         return None
@@ -125,10 +125,10 @@ def crashed(code: int, last_words: str) -> Failed:
     return Failed(kind=FailureKind.CRASHED, message=f"{how}\n{last_words[-4000:]}".strip())
 
 
-def _until(limit: RateLimit | None, words: str, at: Moment) -> datetime | None:
+def _until(limit: RateLimit | None, words: str, at: LocalTime) -> datetime | None:
     if limit is not None and limit.resets_at is not None:
         return datetime.fromtimestamp(limit.resets_at, UTC)
-    return reset_times.reset(words, at)
+    return reset_times.claude_reset(words, at)
 
 
 def _kind(told: Assistant | None) -> FailureKind:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.call_usage import capped
+from allstop.adapters.agents.api.call_usage import capped_turn
 from allstop.adapters.agents.claude_code import items, todo_list, turn_end
 from allstop.adapters.agents.claude_code.messages import (
     Answer,
@@ -32,8 +32,8 @@ from allstop.adapters.agents.claude_code.messages import (
     read,
 )
 from allstop.adapters.agents.claude_code.todo_list import Plan
-from allstop.adapters.agents.output_lines import Line, TooLong
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.output_lines import Line, OversizedLine
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.json_stream import MessageWords
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
@@ -76,7 +76,7 @@ class GivenUp(NamedTuple):
     failed: Failed
 
 
-When: TypeAlias = Callable[[], Moment]
+When: TypeAlias = Callable[[], LocalTime]
 """Asked only where it matters: few messages tell of a time."""
 
 End: TypeAlias = TurnDone | Failed
@@ -108,7 +108,7 @@ class Telling:
         self._early: TurnDone | None = None  # an end, but something it was told is still to come
 
     def feed(self, line: Line, at: When) -> Iterator[Happening]:
-        if isinstance(line, TooLong):
+        if isinstance(line, OversizedLine):
             yield from self._too_long(line)
         elif (message := read(line)) is not None:
             yield from self._message(message, at)
@@ -147,7 +147,7 @@ class Telling:
         event = message.event
         self._count(event)
         if self._is_capped(message):
-            yield GivenUp(capped(self.used, self._max_tokens or 0))
+            yield GivenUp(capped_turn(self.used, self._max_tokens or 0))
         if message.parent_tool_use_id is not None:
             return
         if event.content_block is not None:
@@ -272,7 +272,7 @@ class Telling:
             return replace(failed, usage=self.used)
         return TurnDone(text=turn_end.reply(result), thread=self._thread, usage=self.used)
 
-    def _too_long(self, line: TooLong) -> Iterator[Happening]:
+    def _too_long(self, line: OversizedLine) -> Iterator[Happening]:
         """Whether it matters can still be seen: what others wrote stands there escaped."""
         told = f"a line of {line.size:,} bytes was thrown away"
         if any(mark in line.head or mark in line.tail for mark in _NEEDED):
