@@ -22,7 +22,7 @@ import anyio
 
 from allstop.adapters.agents.acp import AcpAgent
 from allstop.adapters.agents.acp import Setup as AcpSetup
-from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 from allstop.adapters.agents.codex import CodexAgent, Setup
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.launcher import ProcessLauncher
@@ -65,9 +65,14 @@ def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
 
 
 def claude(
-    url: str, launcher: ProcessLauncher, home: Path, leave: Leave = Leave.ASK
+    url: str,
+    launcher: ProcessLauncher,
+    home: Path,
+    permissions: PermissionMode = PermissionMode.ASK,
 ) -> ClaudeCodeAgent:
-    how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=leave)
+    how = Program(
+        path=str(program("claude")), key=KEY, base_url=url, env={}, permissions=permissions
+    )
     return ClaudeCodeAgent(
         how, launcher=launcher, clock=SystemClock(), fallback_box=Box(home=str(home))
     )

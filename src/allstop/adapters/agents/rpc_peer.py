@@ -55,13 +55,13 @@ class Peer:
         self._ids = itertools.count(1)
         self._latest = 0
         self._waiting: dict[RequestId, _Answer] = {}
-        self.gone = ""  # why
+        self.gone = ""  # why the program can't be used any more
 
     async def request(self, method: str, params: Mapping[str, object]) -> Raw:
         """
         Raises:
-            RefusedError: the answer is an error.
-            GoneError: the program ended first.
+            RequestFailedError: the answer is an error.
+            PeerGoneError: the program ended first.
         """
         number = self._latest = next(self._ids)
         answer = self._waiting[number] = _Answer()

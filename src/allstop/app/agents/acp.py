@@ -36,7 +36,7 @@ HABITS = {
 def hire_acp(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """It works in its box, and asks for what it would ask a person about."""
     program, key = find_acp(project, name, settings), key_for(project, name, settings)
-    from allstop.adapters.agents.acp import AcpAgent, Setup, Wishes
+    from allstop.adapters.agents.acp import AcpAgent, SessionSettings, Setup
     from allstop.adapters.agents.turn_socket import TurnSockets
 
     host = project.environment.variables
@@ -44,7 +44,7 @@ def hire_acp(project: Project, launcher: Launcher, name: str, settings: Agent) -
     setup = Setup(
         argv=(program, *settings.command[1:]),
         fallback_box=own_box(project, project.folder / "homes" / name),
-        wishes=Wishes(model=settings.model, mode=settings.mode),
+        session=SessionSettings(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
         env={**HABITS.get(Path(program).name, {}), **passed, **settings.env},

@@ -72,7 +72,7 @@ class Bench:
         return self._made(argv=argv)
 
     def _made(self, **fields):
-        setup = Setup(**{"room": Box(home=str(self.room)), **fields})
+        setup = Setup(**{"fallback_box": Box(home=str(self.room)), **fields})
         sockets = TurnSockets(self._tmp / "desks")
         agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), sockets=sockets)
         self._open.push_async_callback(agent.close)

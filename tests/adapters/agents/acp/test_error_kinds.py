@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from allstop.adapters.agents.acp.error_kinds import failed, is_error, refused
+from allstop.adapters.agents.acp.error_kinds import failure_of_request, failure_of_text, is_error
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.rpc_messages import RpcError
 from allstop.core.moves import FailureKind
@@ -38,7 +38,7 @@ AT = LocalTime(now=NOW, local=UTC)
     ],
 )
 def test_k10_words_have_a_class(words, kind):
-    assert failed(words, AT).kind is kind
+    assert failure_of_text(words, AT).kind is kind
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_k10_words_have_a_class(words, kind):
     ],
 )
 def test_k13_the_end_of_a_usage_limit_is_read_from_words(words, until):
-    result = failed(words, AT)
+    result = failure_of_text(words, AT)
 
     assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, until)
 
@@ -80,7 +80,7 @@ def test_k13_the_end_of_a_usage_limit_is_read_from_words(words, until):
     ],
 )
 def test_k10_an_error_is_told_by_its_type_before_its_words(fault, kind, words):
-    result = refused(fault, AT)
+    result = failure_of_request(fault, AT)
 
     assert result.kind is kind
     assert words in result.message

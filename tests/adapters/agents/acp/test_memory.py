@@ -61,7 +61,7 @@ async def test_k10_only_words_wait_for_those_that_follow(said, waits):
     async def hear(message):
         heard.append(message.method)
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(talker, 60.0).read_messages(hear)
 
     _, first, second = talker.asked_at
     assert second - first == pytest.approx(BATCH_S if waits else 0)
@@ -85,7 +85,7 @@ async def test_k10_words_that_come_one_by_one_are_not_waited_for(anyio_backend):
     async def hear(message):
         pass
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(talker, 60.0).read_messages(hear)
 
     pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
     assert pauses == pytest.approx([1.0] * 4)

@@ -10,7 +10,7 @@ from adapters.agents.claude_code.launch_claude import bash, came_back
 from adapters.agents.tool_calls import ASKED, ASKS, TELLS, hear, offered, use
 from allstop.adapters.agents.acp.form_questions import DECLINED
 from allstop.adapters.agents.acp.messages import ToolCall
-from allstop.adapters.agents.acp.tools import is_ours
+from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.core.moves import TurnDone
 from allstop.core.signals import Said, Signal
 from allstop.testing.agent_contract import Onlooker
@@ -105,7 +105,7 @@ def test_b7_only_our_own_tools_are_used_unasked(name, kind, ours):
     """B7, K18: a command that is called so is a command."""
     call = ToolCall(title="mcp__allstop__ask", kind=kind, meta={"claudeCode": {"toolName": name}})
 
-    assert is_ours(call) is ours
+    assert is_turn_tool(call) is ours
 
 
 async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
@@ -119,7 +119,7 @@ async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
 
     assert isinstance(result, TurnDone), result
     assert result.said == Said(signal=Signal.BLOCKED, text="no key")
-    assert watch.items[0].text == "its conversation was not there: it begins again"
+    assert watch.items[0].text == "the agent did not find the conversation and started a new one"
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_b7_what_a_model_can_write_makes_no_tool_ours(meta, given, ours):
     """B7, K18: codex's adapter says in a field of its own that something is a tool of a server."""
     call = ToolCall(title="mcp.allstop.ask", kind="execute", meta=meta, raw_input=given)
 
-    assert is_ours(call) is ours
+    assert is_turn_tool(call) is ours

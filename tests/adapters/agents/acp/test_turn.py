@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from adapters.agents.acp.launch_claude import until
-from allstop.adapters.agents.acp import Wishes
+from allstop.adapters.agents.acp import SessionSettings
 from allstop.core.moves import FailureKind, Item, TurnDone
 from allstop.testing.agent_contract import Onlooker
 
@@ -84,7 +84,7 @@ async def test_f1_a_history_that_is_told_again_is_no_reply(bench, scenario, how)
 
 
 @pytest.mark.parametrize(
-    ("scenario", "words"), [("forgets", "was not there"), ("plain", "can't go on")]
+    ("scenario", "words"), [("forgets", "did not find"), ("plain", "can't resume")]
 )
 async def test_k10_a_conversation_that_is_lost_begins_again_and_says_so(bench, scenario, words):
     """K10: under its new name, and never silently."""
@@ -125,7 +125,7 @@ async def test_k12_a_line_of_200_mb_is_thrown_away_and_told(bench):
         result = await taken(bench, "long_update", watch)
 
     assert result.text == "zebra"
-    assert "was thrown away" in watch.items[0].text
+    assert "was too long to read" in watch.items[0].text
 
 
 async def test_k12_an_answer_that_is_too_long_fails_the_turn(bench):
@@ -133,7 +133,7 @@ async def test_k12_an_answer_that_is_too_long_fails_the_turn(bench):
     result = await taken(bench, "long_answer")
 
     assert result.kind is FailureKind.CRASHED
-    assert "was thrown away" in result.message
+    assert "was too long to read" in result.message
 
 
 async def test_k12_200_mb_of_words_and_tools_neither_hang_nor_bloat(bench):
@@ -298,13 +298,17 @@ async def test_k10_a_cost_is_of_the_turn_although_sums_are_told(bench):
 
 
 async def test_k9_its_model_can_be_chosen(bench):
-    result = await taken(bench, "", agent=bench.peer("choosy", wishes=Wishes(model="zebra-1")))
+    result = await taken(
+        bench, "", agent=bench.peer("choosy", session=SessionSettings(model="zebra-1"))
+    )
 
     assert result.text == "zebra-1"
 
 
 async def test_k9_a_model_that_can_not_be_chosen_is_a_clear_failure(bench):
-    result = await taken(bench, "", agent=bench.peer("ordinary", wishes=Wishes(model="zebra-1")))
+    result = await taken(
+        bench, "", agent=bench.peer("ordinary", session=SessionSettings(model="zebra-1"))
+    )
 
     assert result.kind is FailureKind.BAD_REQUEST
     assert "leave out model" in result.message

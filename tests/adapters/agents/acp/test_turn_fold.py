@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from allstop.adapters.agents.acp import messages as told
-from allstop.adapters.agents.acp.approvals import answer_to, ask_of
-from allstop.adapters.agents.acp.tool_calls import BYTES_AT_MOST, CALLS_AT_MOST, Calls
-from allstop.adapters.agents.acp.turn_fold import Fold
+from allstop.adapters.agents.acp.approvals import read_ask, write_answer
+from allstop.adapters.agents.acp.tool_calls import MAX_BYTES, MAX_CALLS, ToolCalls
+from allstop.adapters.agents.acp.turn_fold import TurnFold
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.rpc_messages import Message, read
 from allstop.core.asks import NOBODY, Answer, Ask, Leave
@@ -29,19 +29,19 @@ def messages(name):
 
 def folded(name):
     """The fold of a trace, and what it told to its end."""
-    fold = Fold()
-    updates = [told.update_in(each) for each in messages(name) if each.method == "session/update"]
-    happened = [each for update in updates for each in fold.take(update)]
+    fold = TurnFold()
+    updates = [told.read_update(each) for each in messages(name) if each.method == "session/update"]
+    happened = [each for update in updates for each in fold.add(update)]
     return fold, [*happened, *fold.end()]
 
 
 def updated(*updates):
     """The same of updates that are made up."""
-    fold = Fold()
+    fold = TurnFold()
     steps = []
     for each in updates:
         note = Message(params=json.dumps({"update": each}).encode())
-        steps += fold.take(told.update_in(note))
+        steps += fold.add(told.read_update(note))
     return fold, [*steps, *fold.end()]
 
 
@@ -186,27 +186,27 @@ def test_k12_a_huge_change_is_not_compared():
 def test_k10_tokens_are_counted_whichever_way_they_are_told(tokens, spent):
     counts = None if tokens is None else msgspec.convert(tokens, told.Tokens)
 
-    assert Fold().spent(counts, 40) == spent
+    assert TurnFold().count_tokens(counts, 40) == spent
 
 
 def permission(name):
     (message,) = (each for each in messages(name) if each.method == "session/request_permission")
-    return told.permission_in(message)
+    return told.read_permission(message)
 
 
 def test_k18_leave_for_a_command_is_asked_in_its_words():
     wanted = permission("claude_command")
 
-    ask = ask_of(0, wanted.tool_call, "/project")
+    ask = read_ask(0, wanted.tool_call, "/project")
 
     call = wanted.tool_call.tool_call_id
     assert ask == Ask(id=f"{call}:0", argv=("make", "install"), text="make install")
-    assert answer_to(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
-    assert answer_to(wanted, NOBODY)["outcome"]["optionId"] == "reject"
+    assert write_answer(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
+    assert write_answer(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 
 def test_k18_leave_for_a_change_is_asked_with_its_files():
-    ask = ask_of(0, permission("claude_file").tool_call, "/project")
+    ask = read_ask(0, permission("claude_file").tool_call, "/project")
 
     assert (ask.kind, ask.paths) == ("edit", ("/project/made.txt",))
     assert "+x" in ask.text
@@ -227,7 +227,7 @@ def test_k18_leave_for_a_change_is_asked_with_its_files():
 def test_k18_a_command_is_judged_by_what_a_shell_would_get(raw, argv, text):
     call = told.ToolCall(tool_call_id="t", kind="execute", title="harmless", raw_input=raw)
 
-    assert ask_of(1, call, "/project") == Ask(id="t:1", argv=argv, text=text)
+    assert read_ask(1, call, "/project") == Ask(id="t:1", argv=argv, text=text)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_k18_a_command_is_judged_by_what_a_shell_would_get(raw, argv, text):
     ],
 )
 def test_k18_what_no_rule_can_judge_is_for_a_person(call):
-    ask = ask_of(1, call, "/project")
+    ask = read_ask(1, call, "/project")
 
     assert (ask.kind, ask.argv, ask.paths) == ("tool", (), ())
     assert ask.text.startswith("ls")
@@ -249,32 +249,32 @@ def test_k18_what_no_rule_can_judge_is_for_a_person(call):
 
 def test_k12_tools_that_never_end_are_kept_within_bounds():
     """K12: what an agent gave them is forgotten when it is too much; that they are used, not."""
-    calls = Calls()
+    calls = ToolCalls()
     given = {"command": "make"}
 
     for number in range(3):
-        calls.take(told.ToolCall(tool_call_id=f"t{number}", title="Make", raw_input=given), 10)
+        calls.update(told.ToolCall(tool_call_id=f"t{number}", title="Make", raw_input=given), 10)
     assert calls.known(told.ToolCall(tool_call_id="t0")).raw_input == given
 
-    calls.take(told.ToolCall(tool_call_id="large"), BYTES_AT_MOST)
+    calls.update(told.ToolCall(tool_call_id="large"), MAX_BYTES)
     light = calls.known(told.ToolCall(tool_call_id="t0"))
     assert (light.title, light.raw_input) == ("Make", None)
 
-    calls.take(told.ToolCall(tool_call_id="next", raw_input=given), BYTES_AT_MOST)
+    calls.update(told.ToolCall(tool_call_id="next", raw_input=given), MAX_BYTES)
     assert calls.known(told.ToolCall(tool_call_id="next")).raw_input == given
 
-    for number in range(CALLS_AT_MOST):
-        calls.take(told.ToolCall(tool_call_id=f"u{number}"), 10)
+    for number in range(MAX_CALLS):
+        calls.update(told.ToolCall(tool_call_id=f"u{number}"), 10)
     assert calls.known(told.ToolCall(tool_call_id="t0")).title is None
 
 
 def test_k12_names_of_tools_are_kept_within_bounds_too():
     """K12: a title is words of the agent, and may be as long as a line."""
-    calls, title = Calls(), "x" * (BYTES_AT_MOST // 4)
-    names = [f"t{number}" for number in range(CALLS_AT_MOST // 10)]
+    calls, title = ToolCalls(), "x" * (MAX_BYTES // 4)
+    names = [f"t{number}" for number in range(MAX_CALLS // 10)]
 
     for name in names:
-        calls.take(told.ToolCall(tool_call_id=name, title=title), len(title))
+        calls.update(told.ToolCall(tool_call_id=name, title=title), len(title))
 
     kept = [name for name in names if calls.known(told.ToolCall(tool_call_id=name)).title]
     assert kept == names[-3:]

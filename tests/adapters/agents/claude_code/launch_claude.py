@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
@@ -52,23 +52,31 @@ class Bench:
         self.beat = self.work / "beat.txt"
         self.server: ModelServer
 
-    async def agent(self, answers, *, leave=Leave.ASK, env=None, key=KEY, **more):
+    async def agent(self, answers, *, permissions=PermissionMode.ASK, env=None, key=KEY, **more):
         self.server = await self._open.enter_async_context(model_server(answers))
         url = self.server.anthropic_url
-        return self.agent_at(program("claude"), url, leave=leave, env=env or {}, key=key, **more)
+        return self.agent_at(
+            program("claude"), url, permissions=permissions, env=env or {}, key=key, **more
+        )
 
     def agent_at(
         self,
         path,
         url="http://127.0.0.1:9",
         *,
-        leave=Leave.ASK,
+        permissions=PermissionMode.ASK,
         env=None,
         key=KEY,
         ruled=False,
         **more,
     ):
-        own = {"key": key, "base_url": url, "env": env or {}, "leave": leave, "ruled": ruled}
+        own = {
+            "key": key,
+            "base_url": url,
+            "env": env or {},
+            "permissions": permissions,
+            "ruled": ruled,
+        }
         made = Program(path=str(path), **own)
         home = self._tmp / "room"
         home.mkdir(mode=0o700, exist_ok=True)

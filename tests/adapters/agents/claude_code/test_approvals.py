@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.shell import appraise
 from allstop.core.asks import NOBODY, Decision, Rule, ruling
 from allstop.policy.policy import Policy
@@ -35,8 +35,8 @@ def one_by_one(*steps):
     return lambda asked: steps[min(len(came_back(asked)), len(steps) - 1)]
 
 
-@pytest.mark.parametrize("leave", list(Leave))
-async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, leave):
+@pytest.mark.parametrize("permissions", list(PermissionMode))
+async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, permissions):
     """F5, K18: each command and each file is asked for; a no is told to the model."""
     (bench.work / "old").mkdir()
     (bench.work / "kept.txt").write_text("a\n")
@@ -44,7 +44,7 @@ async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, leave):
     watch = Onlooker(message="Not today.")
     kept = "/project/kept.txt"
     steps = (*map(bash, COMMANDS), *map(write, FILES), read(kept), edit(kept), "zebra")
-    agent = await bench.agent(one_by_one(*steps), leave=leave)
+    agent = await bench.agent(one_by_one(*steps), permissions=permissions)
 
     result = await bench.turn(agent, watch, asks_first=True)
 
@@ -100,7 +100,7 @@ async def test_k18_a_rule_counts_where_it_would_not_have_asked(bench):
     """K18: `touch` is denied; what no rule speaks of is as free, and as asked for, as ever."""
     watch = Ruled()
     steps = (bash("touch one"), bash("mkdir two"), bash("python3 -c 'pass'"), "zebra")
-    agent = await bench.agent(one_by_one(*steps), leave=Leave.EDITS, ruled=True)
+    agent = await bench.agent(one_by_one(*steps), permissions=PermissionMode.EDITS, ruled=True)
 
     result = await bench.turn(agent, watch)
 

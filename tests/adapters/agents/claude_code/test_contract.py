@@ -10,8 +10,8 @@ from adapters.agents.claude_code.launch_claude import (
     used_up_until,
     write,
 )
-from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.approvals import WITHOUT
+from allstop.adapters.agents.claude_code import PermissionMode
+from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE
 from allstop.adapters.clock import SystemClock
 from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
@@ -34,11 +34,11 @@ ANSWERS = {
     Behaviour.USES: [Say(text="x", input=100, output=20)],
 }
 ENDS_AT_ONCE = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
+PERMISSIONS = {Behaviour.WRITES_FILE: PermissionMode.EDITS, Behaviour.HANGS: PermissionMode.ALL}
 
 
 def _judged(came):
-    return ("denied" if WITHOUT in came[-1] else "allowed") if came else ""
+    return ("denied" if DENIED_ADVICE in came[-1] else "allowed") if came else ""
 
 
 def _echoed(asked):
@@ -52,7 +52,7 @@ class TestClaudeCode(AgentContract):
         made = {
             behaviour: await bench.agent(
                 answers,
-                leave=LEAVES.get(behaviour, Leave.ASK),
+                permissions=PERMISSIONS.get(behaviour, PermissionMode.ASK),
                 env=ENDS_AT_ONCE if behaviour is Behaviour.LIMITED_FOR_HOURS else {},
             )
             for behaviour, answers in ANSWERS.items()

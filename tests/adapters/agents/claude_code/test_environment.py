@@ -3,7 +3,7 @@
 import json
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.core.moves import TurnDone
 from allstop.testing.agent_contract import Onlooker
@@ -39,7 +39,7 @@ async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
 async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
     """K11: nothing of ours is in it, and its home is the box's."""
     monkeypatch.setenv("SECRET_CANARY", "canary")
-    agent = await bench.agent([bash("env; ls -a ~"), "zebra"], leave=Leave.ALL)
+    agent = await bench.agent([bash("env; ls -a ~"), "zebra"], permissions=PermissionMode.ALL)
 
     await bench.turn(agent)
 
@@ -63,7 +63,9 @@ async def test_k10_a_prompt_is_not_taken_for_a_command(bench):
 async def test_k14_files_outside_the_workspace_are_asked_about(bench):
     """K14, K18: with leave for its own files it still has none for others."""
     watch = Onlooker()
-    agent = await bench.agent([write("/home/agent/x"), write(), "zebra"], leave=Leave.EDITS)
+    agent = await bench.agent(
+        [write("/home/agent/x"), write(), "zebra"], permissions=PermissionMode.EDITS
+    )
 
     await bench.turn(agent, watch)
 
@@ -76,7 +78,9 @@ async def test_k14_files_outside_the_workspace_are_asked_about(bench):
 async def test_k14_it_works_without_a_box_too(bench, tmp_path):
     """K14: where that was said by name; its mode is none that root is refused."""
     bench.launcher = await make_launcher("off", tmp_path / "bare")
-    agent = await bench.agent([bash("make install || pwd"), "zebra"], leave=Leave.ALL)
+    agent = await bench.agent(
+        [bash("make install || pwd"), "zebra"], permissions=PermissionMode.ALL
+    )
 
     result = await bench.turn(agent)
 

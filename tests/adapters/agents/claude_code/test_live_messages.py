@@ -3,7 +3,7 @@
 import anyio
 
 from adapters.agents.claude_code.launch_claude import bash, replies
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.testing.agent_contract import Onlooker
 from allstop.testing.model_server import Say
@@ -29,7 +29,7 @@ async def spoken_to(bench, agent, *words, **fields):
 async def test_b20_between_two_calls_of_its_model_it_takes_up_what_was_said(bench):
     """B20: within the turn, not after it."""
     answers = [bash("for i in 1 2 3 4 5; do sleep 0.2; done"), Say(text="heard", input=7)]
-    agent = await bench.agent(answers, leave=Leave.ALL)
+    agent = await bench.agent(answers, permissions=PermissionMode.ALL)
 
     watch, result = await spoken_to(bench, agent, "zebra")
 

@@ -7,9 +7,9 @@ import anyio
 import pytest
 import trio.testing
 
-from allstop.adapters.agents.claude_code.launch import Leave
-from allstop.adapters.agents.claude_code.turn import Exchange
-from allstop.adapters.agents.claude_code.turn_fold import Telling
+from allstop.adapters.agents.claude_code.launch import PermissionMode
+from allstop.adapters.agents.claude_code.turn import TurnProcess
+from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.ports import Chunk, Stream
@@ -64,9 +64,9 @@ class Talker:
 async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
     """K10: whoever waits for something is told at once."""
     talker = Talker(piece, END)
-    exchange = Exchange(talker, Telling("t"), Onlooker(), lambda: NOW, Leave.ASK)
+    process = TurnProcess(talker, TurnFold("t"), Onlooker(), lambda: NOW, PermissionMode.ASK)
 
-    end = await exchange.take("hello", is_going_on=False)
+    end = await process.run("hello", is_resumed=False)
 
     first, second = talker.asked_at
     assert second - first == pytest.approx(BATCH_S if waits else 0)

@@ -22,7 +22,7 @@ async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(bench):
     assert agent.abilities.token_cap is TokenCap.AFTER
     assert isinstance(result, Failed), result
     assert result.kind is FailureKind.CAPPED
-    assert result.message == "it used all of the 400 tokens of its turn"
+    assert result.message == "the turn used all of its 400 tokens"
     assert (result.usage.input, result.usage.output) == (400, 40)
     assert isinstance(again, TurnDone), again
     assert again.text == "on"

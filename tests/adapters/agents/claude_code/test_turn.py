@@ -4,8 +4,8 @@ import json
 from uuid import uuid4
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, replies, write
-from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.approvals import ALONE, WITHOUT
+from allstop.adapters.agents.claude_code import PermissionMode
+from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE, NO_ANSWER
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import Talk, part, prompt_of
@@ -111,7 +111,9 @@ async def test_f5_a_question_is_answered(bench):
     """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
     watch = Onlooker(allows=True, answers=("Right",))
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
-    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call, leave=Leave.ALL)
+    agent = await bench.agent(
+        lambda asked: "zebra" if came_back(asked) else call, permissions=PermissionMode.ALL
+    )
 
     await bench.turn(agent, watch)
 
@@ -134,7 +136,7 @@ async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
     result = await bench.turn(agent, Onlooker(message="Nobody is there."))
 
     assert result.text == "zebra"
-    assert f"Denied. Nobody is there. {ALONE}" in came_back(bench.server.requests[-1])[-1]
+    assert f"Denied. Nobody is there. {NO_ANSWER}" in came_back(bench.server.requests[-1])[-1]
 
 
 async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
@@ -146,7 +148,7 @@ async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
 
     assert result.text == "zebra"
     told = came_back(bench.server.requests[-1])[-1]
-    assert f"Denied. Use the target `check` instead. {WITHOUT}" in told
+    assert f"Denied. Use the target `check` instead. {DENIED_ADVICE}" in told
 
 
 async def test_f5_two_things_are_asked_at_once(bench):

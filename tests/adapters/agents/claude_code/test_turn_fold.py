@@ -8,12 +8,12 @@ import pytest
 
 from allstop.adapters.agents.claude_code.messages import ControlRequest, ModelUsage, Session
 from allstop.adapters.agents.claude_code.turn_fold import (
-    Dropped,
-    GivenUp,
-    TakenUp,
-    Telling,
-    Unknown,
-    Untold,
+    Aborted,
+    Accepted,
+    Rejected,
+    TurnFold,
+    UnknownRequest,
+    Withdrawn,
 )
 from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.reset_times import LocalTime
@@ -24,18 +24,18 @@ TRACES = Path(__file__).parent / "traces"
 AT = LocalTime(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
 
 
-def told(name, telling=None):
-    telling = telling or Telling("thread")
+def told(name, fold=None):
+    fold = fold or TurnFold("thread")
     lines = (TRACES / f"{name}.jsonl").read_bytes().splitlines()
-    return [happening for line in lines for happening in telling.feed(line, lambda: AT)]
+    return [happening for line in lines for happening in fold.feed(line, lambda: AT)]
 
 
-def fed(*messages, telling=None):
-    telling = telling or Telling("thread")
+def fed(*messages, fold=None):
+    fold = fold or TurnFold("thread")
     return [
         happening
         for message in messages
-        for happening in telling.feed(json.dumps(message).encode(), lambda: AT)
+        for happening in fold.feed(json.dumps(message).encode(), lambda: AT)
     ]
 
 
@@ -63,31 +63,31 @@ def became(state, name="n"):
 
 def test_b20_an_end_counts_only_when_all_it_was_told_is_taken_up():
     """B20: what comes too late for a reply is answered by the next one, of the same turn."""
-    telling = Telling("thread")
-    telling.told.add("n")
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    assert fed(became("queued"), result(result="one"), telling=telling) == []
-    assert fed(became("started"), telling=telling) == [TakenUp("n")]
-    (end,) = fed(became("completed"), result(result="two"), telling=telling)
+    assert fed(became("queued"), result(result="one"), fold=fold) == []
+    assert fed(became("started"), fold=fold) == [Accepted("n")]
+    (end,) = fed(became("completed"), result(result="two"), fold=fold)
     assert end.text == "two"
 
 
 @pytest.mark.parametrize("state", ["cancelled", "discarded", "refused"])
 def test_b20_an_end_that_was_held_back_for_words_that_are_dropped_counts(state):
-    telling = Telling("thread")
-    telling.told.add("n")
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    assert fed(result(result="one"), telling=telling) == []
-    untold, end = fed(became(state), telling=telling)
-    assert untold == Untold("n")
+    assert fed(result(result="one"), fold=fold) == []
+    untold, end = fed(became(state), fold=fold)
+    assert untold == Rejected("n")
     assert end.text == "one"
 
 
 def test_b20_a_failure_is_one_whatever_it_was_told():
-    telling = Telling("thread")
-    telling.told.add("n")
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    (end,) = fed(result(is_error=True, subtype="error_during_execution"), telling=telling)
+    (end,) = fed(result(is_error=True, subtype="error_during_execution"), fold=fold)
 
     assert isinstance(end, Failed)
 
@@ -113,7 +113,7 @@ def test_k10_a_cancelled_ask_is_dropped():
     happenings = told("ask_cancelled")
 
     (wanted,) = (h for h in happenings if isinstance(h, ControlRequest))
-    assert Dropped(wanted.request_id) in happenings
+    assert Withdrawn(wanted.request_id) in happenings
     assert happenings[-1].kind is FailureKind.CRASHED
     assert happenings[-1].usage.input == 100
 
@@ -145,8 +145,8 @@ def test_k10_a_shaped_reply_is_its_json():
 
 def test_k10_usage_is_what_was_added_in_this_turn():
     """K10, K7: cost and tokens go on from turn to turn, and over several models."""
-    telling = Telling("thread")
-    telling.before = Session(
+    fold = TurnFold("thread")
+    fold.before = Session(
         total_cost_usd=1.5, model_usage={"a": ModelUsage(input_tokens=10, output_tokens=5)}
     )
     models = {
@@ -154,7 +154,7 @@ def test_k10_usage_is_what_was_added_in_this_turn():
         "b": {"inputTokens": 100, "outputTokens": 50, "cacheCreationInputTokens": 7},
     }
 
-    (end,) = fed(result(total_cost_usd=1.75, modelUsage=models), telling=telling)
+    (end,) = fed(result(total_cost_usd=1.75, modelUsage=models), fold=fold)
 
     assert end.usage == Usage(input=112, cached=3, output=51, cost_microusd=250_000, model="b")
 
@@ -169,7 +169,7 @@ def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():
 
     assert isinstance(short, Item)
     assert isinstance(other, Item)
-    assert isinstance(long, GivenUp)
+    assert isinstance(long, Aborted)
     assert long.failed.kind is FailureKind.RATE_LIMITED
     assert long.failed.retry_at == AT.now + timedelta(milliseconds=90_000.5)
 
@@ -248,8 +248,8 @@ def test_k12_a_lost_line_matters_only_if_it_was_needed():
     """K12: what others wrote stands in a line escaped, and is no end."""
     quoted, needed = b'{\\"type\\":\\"result\\"', b'{"type":"result"'
 
-    (harmless,) = Telling("t").feed(OversizedLine(99, quoted, b""), lambda: AT)
-    (end,) = Telling("t").feed(OversizedLine(99, b"", needed), lambda: AT)
+    (harmless,) = TurnFold("t").feed(OversizedLine(99, quoted, b""), lambda: AT)
+    (end,) = TurnFold("t").feed(OversizedLine(99, b"", needed), lambda: AT)
 
     assert harmless.kind == "notice"
     assert isinstance(end, Failed)
@@ -257,9 +257,9 @@ def test_k12_a_lost_line_matters_only_if_it_was_needed():
 
 def test_k12_nonsense_is_told_only_so_often():
     """K12: a program that prints a million lines of something else."""
-    telling = Telling("thread")
+    fold = TurnFold("thread")
 
-    notices = [h for _ in range(1000) for h in telling.feed(b"what?", lambda: AT)]
+    notices = [h for _ in range(1000) for h in fold.feed(b"what?", lambda: AT)]
 
     assert len(notices) == 10
 
@@ -269,7 +269,7 @@ def test_k18_an_unknown_request_is_told_apart():
     request = {"subtype": "elicitation", "message": {"deep": [1]}}
 
     assert fed({"type": "control_request", "request_id": "r", "request": request}) == [
-        Unknown("r", "elicitation")
+        UnknownRequest("r", "elicitation")
     ]
 
 

@@ -30,7 +30,7 @@ class Stage:
     def agent_at(self, url, **changes) -> CodexAgent:
         own = {
             "program": str(program("codex")),
-            "room": Box(home=self._home),
+            "fallback_box": Box(home=self._home),
             "model": "gpt-5.5",
             "base_url": url,
             "key": KEY,

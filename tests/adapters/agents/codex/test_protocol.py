@@ -108,7 +108,7 @@ async def test_f6_who_shared_a_server_that_had_to_be_ended_is_told(peer, tmp_pat
         group.cancel_scope.cancel()
 
     assert results[0].kind is FailureKind.CRASHED
-    assert results[0].message == "codex did not stop when it was told to"
+    assert results[0].message == "codex did not stop the turn in time"
     assert list((tmp_path / "live").glob("*.json")) == []
 
 

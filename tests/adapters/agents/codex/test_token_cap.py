@@ -24,7 +24,7 @@ async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(stage, pl
     assert agent.abilities.token_cap is TokenCap.AFTER
     assert result == Failed(
         kind=FailureKind.CAPPED,
-        message="it used all of the 350 tokens of its turn",
+        message="the turn used all of its 350 tokens",
         usage=Usage(input=400, model="gpt-5.5"),
     )
     assert [item.kind for item in watch.items].count("command") >= 3

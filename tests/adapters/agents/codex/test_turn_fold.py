@@ -168,7 +168,7 @@ def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
 
     steps = [step for message in strange for step in taken(fold, message)]
 
-    assert [step.item.text for step in steps] == ["codex told moon/risen, which is not known here"]
+    assert [step.item.text for step in steps] == ["codex sent an unknown notification: moon/risen"]
     assert not any(taken(fold, note(f"star/{n}Delta")) for n in range(3))
     assert sum(len(taken(fold, note(f"star/{n}"))) for n in range(100)) == 19
 

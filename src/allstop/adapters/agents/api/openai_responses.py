@@ -121,7 +121,7 @@ class Responses:
                 await events(self._client, "/responses", self._body(request)), _take, reply
             )
             if reply.refusal:
-                raise rejected_reply(f"the model rejected_reply: {reply.refusal}")
+                raise rejected_reply(f"the model refused: {reply.refusal}")
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
