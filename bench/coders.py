@@ -32,7 +32,7 @@ from allstop.adapters.processes.sandbox_probe import BOXED
 from allstop.core.moves import TurnDone
 from allstop.ports import Box, Launch
 from allstop.programs import Tail, run_to_end
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -106,7 +106,7 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
     used, took, boxes = [], [], []
     for _ in range(turns + 1):
         cpu, wall = time.process_time(), time.perf_counter()
-        result = await agent.take_turn(turn(place, "Go on.", thread), Onlooker())
+        result = await agent.take_turn(turn(place, "Go on.", thread), RecordingWatch())
         used.append(time.process_time() - cpu)
         took.append(time.perf_counter() - wall)
         if not isinstance(result, TurnDone):
@@ -138,12 +138,12 @@ async def crowd(agent: CodexAgent) -> None:
     async def converse(number: int) -> None:
         thread = None
         for _ in range(ROUNDS):
-            result = await agent.take_turn(turn(None, f"I am {number}.", thread), Onlooker())
+            result = await agent.take_turn(turn(None, f"I am {number}.", thread), RecordingWatch())
             assert isinstance(result, TurnDone), result
             thread = result.thread
             ended[number].append(time.perf_counter() - began)
 
-    await agent.take_turn(turn(None, "Wake up."), Onlooker())
+    await agent.take_turn(turn(None, "Wake up."), RecordingWatch())
     began, cpu = time.perf_counter(), time.process_time()
     async with anyio.create_task_group() as group:
         for number in range(THREADS):

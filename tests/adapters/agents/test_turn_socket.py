@@ -24,7 +24,7 @@ from allstop.core.asks import Answer, Leave
 from allstop.core.moves import Item
 from allstop.core.signals import Said, Signal
 from allstop.ports import Box, Isolation
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 LISTING = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}'
 
@@ -54,7 +54,7 @@ async def opened(sockets, tools, tokens=()):
 @asynccontextmanager
 async def turn_socket(sockets, asked):
     async with anyio.create_task_group() as group:
-        with open_turn_socket(TurnTools(Onlooker()), sockets, asked, group) as access:
+        with open_turn_socket(TurnTools(RecordingWatch()), sockets, asked, group) as access:
             yield access
 
 
@@ -89,13 +89,16 @@ async def test_b7_a_turn_that_is_cut_off_leaves_its_door_to_the_next(sockets):
     """B7: also while somebody is in it."""
     with anyio.move_on_after(0.5):
         async with (
-            opened(sockets, TurnTools(Onlooker())) as access,
+            opened(sockets, TurnTools(RecordingWatch())) as access,
             connected(access, LISTING) as client,
         ):
             await answers(client)
             await anyio.sleep_forever()
 
-    async with opened(sockets, TurnTools(Onlooker())) as again, connected(again, LISTING) as client:
+    async with (
+        opened(sockets, TurnTools(RecordingWatch())) as again,
+        connected(again, LISTING) as client,
+    ):
         await answers(client)
 
     assert again.folder == access.folder
@@ -106,7 +109,7 @@ async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(sockets
     other = []
     with anyio.move_on_after(0.5):
         async with anyio.create_task_group() as group:
-            with sockets.open(group, TurnTools(Onlooker())) as access:
+            with sockets.open(group, TurnTools(RecordingWatch())) as access:
                 async with connected(access, LISTING) as client:
                     try:
                         await answers(client)
@@ -114,7 +117,7 @@ async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(sockets
                     finally:
                         with anyio.CancelScope(shield=True):
                             await anyio.sleep(0.1)
-                            with sockets.open(group, TurnTools(Onlooker())) as next_one:
+                            with sockets.open(group, TurnTools(RecordingWatch())) as next_one:
                                 other.append(next_one.folder)
 
     assert other
@@ -123,7 +126,7 @@ async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(sockets
 
 async def test_b7_what_is_said_there_is_of_this_turn(sockets):
     """B7: it introduces itself, lists its tools, and takes a signal."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     tools = TurnTools(watch)
     hello = '{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}'
 
@@ -159,7 +162,7 @@ async def test_b7_more_may_be_asked_at_once_than_anybody_reads(sockets):
     listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n'
 
     with anyio.fail_after(60):
-        async with opened(sockets, TurnTools(Onlooker())) as access:
+        async with opened(sockets, TurnTools(RecordingWatch())) as access:
             done = await anyio.run_process(
                 [access.program(BARE), "mcp"], input=listing.encode() * 9000
             )
@@ -169,7 +172,7 @@ async def test_b7_more_may_be_asked_at_once_than_anybody_reads(sockets):
 
 async def test_b7_a_door_that_was_shut_is_told_in_words(sockets):
     """B7: rather than by lines of Python."""
-    async with opened(sockets, TurnTools(Onlooker())) as access:
+    async with opened(sockets, TurnTools(RecordingWatch())) as access:
         program = access.program(BARE)
     sockets._free[-1].socket.close()
 
@@ -180,7 +183,7 @@ async def test_b7_a_door_that_was_shut_is_told_in_words(sockets):
 
 async def test_b7_only_the_first_who_knows_the_word_comes_in(sockets):
     """B7: neither who has none or another, nor who comes later with the right one."""
-    tools, signal = TurnTools(Onlooker()), call("signal", signal="COMPLETE")
+    tools, signal = TurnTools(RecordingWatch()), call("signal", signal="COMPLETE")
 
     async with opened(sockets, tools, ("zebra",)) as access:
         for wrong in ((signal,), ("", signal), ("giraffe", signal)):
@@ -196,7 +199,7 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(sockets):
 
 async def test_b7_each_word_lets_one_in(sockets):
     """B7: an agent that has to begin again is given another one."""
-    tools, told = TurnTools(Onlooker()), call("progress", percent=1, text="x")
+    tools, told = TurnTools(RecordingWatch()), call("progress", percent=1, text="x")
 
     async with opened(sockets, tools, ("zebra", "okapi")) as access:
         async with (
@@ -211,7 +214,7 @@ async def test_b7_each_word_lets_one_in(sockets):
 
 async def test_b7_who_comes_between_two_turns_is_never_heard(sockets):
     """B7: what runs on after its turn has no say in the next one."""
-    before, after = TurnTools(Onlooker()), TurnTools(Onlooker())
+    before, after = TurnTools(RecordingWatch()), TurnTools(RecordingWatch())
     async with opened(sockets, before) as access:
         pass
 
@@ -225,15 +228,15 @@ async def test_b7_who_comes_between_two_turns_is_never_heard(sockets):
 
 async def test_b7_two_turns_at_once_have_two_doors(sockets):
     async with (
-        opened(sockets, TurnTools(Onlooker())) as one,
-        opened(sockets, TurnTools(Onlooker())) as other,
+        opened(sockets, TurnTools(RecordingWatch())) as one,
+        opened(sockets, TurnTools(RecordingWatch())) as other,
     ):
         assert one.folder != other.folder
 
 
 async def test_b7_nothing_of_it_is_left_behind_the_last_turn(sockets, tmp_path):
     """B7: nor can anybody come in any more."""
-    async with opened(sockets, TurnTools(Onlooker())) as access:
+    async with opened(sockets, TurnTools(RecordingWatch())) as access:
         assert os.listdir(tmp_path / "desks")
 
     sockets.close()
@@ -249,8 +252,8 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(sockets, tmp_p
 
     others = TurnSockets(tmp_path / "desks")
     async with (
-        opened(sockets, TurnTools(Onlooker())) as one,
-        opened(others, TurnTools(Onlooker())) as other,
+        opened(sockets, TurnTools(RecordingWatch())) as one,
+        opened(others, TurnTools(RecordingWatch())) as other,
     ):
         there = sorted(os.listdir(tmp_path / "desks"))
 
@@ -262,7 +265,7 @@ async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(socke
     """B7: its folder is there before anybody can answer behind it."""
     (tmp_path / "desks" / "young").mkdir(parents=True)
 
-    async with opened(sockets, TurnTools(Onlooker())):
+    async with opened(sockets, TurnTools(RecordingWatch())):
         there = os.listdir(tmp_path / "desks")
 
     assert "young" in there
@@ -270,12 +273,12 @@ async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(socke
 
 async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(sockets, tmp_path):
     """B7: a turn without one is followed by others, and each tries again."""
-    async with opened(sockets, TurnTools(Onlooker())):
+    async with opened(sockets, TurnTools(RecordingWatch())):
         pass
     sockets.close()
 
     async with anyio.create_task_group() as group:
-        one = sockets.open(group, TurnTools(Onlooker()))
+        one = sockets.open(group, TurnTools(RecordingWatch()))
         with files_left(1), pytest.raises(OSError, match="Too many open files"), one:
             pass
 
@@ -313,7 +316,7 @@ async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(s
             probes[-1].connect(f"{at}/socket")
 
     with listener:
-        async with opened(sockets, TurnTools(Onlooker())):
+        async with opened(sockets, TurnTools(RecordingWatch())):
             there = os.listdir(tmp_path / "desks")
 
     for each in probes:
@@ -339,7 +342,7 @@ async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(socke
     assert none is None
 
 
-class Deliberate(Onlooker):
+class Deliberate(RecordingWatch):
     """Thinks before it answers."""
 
     async def ask(self, ask):
@@ -347,7 +350,7 @@ class Deliberate(Onlooker):
         return await super().ask(ask)
 
 
-class Slow(Onlooker):
+class Slow(RecordingWatch):
     """Nobody answers."""
 
     def __init__(self):
@@ -379,7 +382,7 @@ async def test_b7_what_makes_no_sense_is_an_error(sockets, line):
     """B7: and it goes on."""
     lines = (line, call("progress", percent=1, text="x"))
     async with (
-        opened(sockets, TurnTools(Onlooker())) as access,
+        opened(sockets, TurnTools(RecordingWatch())) as access,
         connected(access, *lines) as client,
     ):
         wrong, noted = await answers(client, 2)
@@ -390,7 +393,7 @@ async def test_b7_what_makes_no_sense_is_an_error(sockets, line):
 
 async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(sockets):
     """K12: who says too much is shown out, and there is room for so many only."""
-    tools = TurnTools(Onlooker())
+    tools = TurnTools(RecordingWatch())
 
     async with opened(sockets, tools) as access:
         async with connected(access) as client:

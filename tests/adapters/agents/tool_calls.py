@@ -7,7 +7,7 @@ from allstop.adapters.agents.claude_code.tools import PREFIX
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
 from allstop.core.signals import Said, Signal
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 
@@ -32,7 +32,7 @@ ASKED = Ask(id="allstop-1", kind="question", text=_COLOUR.text, questions=(_COLO
 
 async def hear(bench, agent):
     """A turn of one that tells what is in TELLS; nobody is asked whether it may."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await bench.turn(agent, watch)
 

@@ -179,7 +179,7 @@ def test_b4_each_field_of_a_story(tmp_path, story, problem):
         ),
         (
             CIRCLE,
-            ": a, b: expected a parent that ends, found a circle",
+            ": a, b: expected no cycle of parents, found one",
         ),
         (
             '[{"number": 1, "title": "A"},\n {"number": "2", "title": "B"}]',
@@ -241,7 +241,7 @@ def test_b4_each_field_of_a_story(tmp_path, story, problem):
         ),
         (
             "- [ ] T1: A\n- [ ] T1: B\n  - [ ] C\n",
-            ": T1: expected a parent once, found it 2 times",
+            ": T1: expected this parent once, found it 2 times",
         ),
         (
             "".join(f"{' ' * at}- [ ] A\n" for at in range(40)),
@@ -374,11 +374,11 @@ def test_b4_a_format_that_does_not_exist(tmp_path):
         write_tasks([], "beads")
 
     assert (reading.value.message, reading.value.hint) == (
-        "there is no format 'csv' here",
+        "unknown format 'csv'",
         READABLE,
     )
     assert (writing.value.message, writing.value.hint) == (
-        "there is no format 'beads' here",
+        "unknown format 'beads'",
         "the formats are json, markdown, csv",
     )
 

@@ -14,7 +14,7 @@ from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.app.agents.acp import HABITS
 from allstop.ports import Box
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ModelServer, model_server
 from support.agent_programs import program
 
@@ -80,7 +80,7 @@ class Bench:
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)
-        return await agent.take_turn(asked, watch or Onlooker(allows=True))
+        return await agent.take_turn(asked, watch or RecordingWatch(allows=True))
 
     @property
     def asked_last(self):

@@ -10,7 +10,7 @@ from adapters.agents.acp.launch_claude import KEY
 from adapters.agents.claude_code.launch_claude import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.model_server import Fault, Refused, Say
+from allstop.testing.model_server import ErrorReply, Fault, Say
 from support.endless_model import MOST_MB, Scales
 from support.silent_model import result_of
 
@@ -99,7 +99,7 @@ async def test_k13_a_usage_limit_is_held_until_its_reset(bench):
     until = SystemClock().now().replace(microsecond=0) + timedelta(hours=2)
     words = f"Claude AI usage limit reached|{until.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
-    agent = await bench.agent([Say(refused=Refused(429, body))])
+    agent = await bench.agent([Say(error=ErrorReply(429, body))])
 
     result = await bench.turn(agent)
 
@@ -130,7 +130,7 @@ async def test_k10_what_a_failed_turn_used_is_estimated(bench):
 async def test_k11_a_key_is_not_in_the_reason(bench):
     """K11: a server that repeats the key does not get it into the record."""
     body = {"error": {"type": "invalid_request_error", "message": f"who is {KEY}?"}}
-    agent = await bench.agent([Say(refused=Refused(400, {"type": "error", **body}))])
+    agent = await bench.agent([Say(error=ErrorReply(400, {"type": "error", **body}))])
 
     result = await bench.turn(agent)
 

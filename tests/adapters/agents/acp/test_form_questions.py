@@ -17,7 +17,7 @@ from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import NOBODY, Answer, Leave, Option, Question
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 COLOUR = {
@@ -45,7 +45,7 @@ async def test_f5_a_question_of_the_real_agent_reaches_a_person_and_back(bench, 
     """F5, K10: with its options; an answer in own words reaches the model, too."""
     call = Call(name="AskUserQuestion", arguments={"questions": questions})
     agent = await bench.agent(lambda asked: (came_back(asked) or [Say(calls=(call,))])[-1])
-    watch = Onlooker(allows=True, answers=("a shade of teal", "Red, Blue")[: len(questions)])
+    watch = RecordingWatch(allows=True, answers=("a shade of teal", "Red, Blue")[: len(questions)])
 
     result = await bench.turn(agent, watch)
 
@@ -62,7 +62,7 @@ async def test_f5_where_nobody_answers_the_real_agent_goes_on(bench):
     call = Call(name="AskUserQuestion", arguments={"questions": [COLOUR]})
     agent = await bench.agent(lambda asked: "on we go" if came_back(asked) else Say(calls=(call,)))
 
-    result = await bench.turn(agent, Onlooker())
+    result = await bench.turn(agent, RecordingWatch())
 
     assert isinstance(result, TurnDone), result
     assert result.text == "on we go"
@@ -70,7 +70,7 @@ async def test_f5_where_nobody_answers_the_real_agent_goes_on(bench):
 
 async def test_f5_only_a_form_that_people_can_fill_in_is_put_to_them(bench):
     """F5: an address is declined, nonsense is an error; neither is a yes."""
-    watch = Onlooker(allows=True, answers=("blue",))
+    watch = RecordingWatch(allows=True, answers=("blue",))
 
     result = await taken(bench, "forms", watch)
 
@@ -180,7 +180,7 @@ async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
     bench, scenario, session, mode, notices
 ):
     """F5, K18: where it offers one; else its record says once that nobody can be sure."""
-    agent, watch = bench.peer(scenario, session=session), Onlooker()
+    agent, watch = bench.peer(scenario, session=session), RecordingWatch()
 
     with anyio.fail_after(60):
         first = await bench.turn(agent, watch, asks_first=True)
@@ -252,7 +252,7 @@ async def test_f5_its_own_settings_do_not_keep_the_real_agent_from_asking(bench,
     settings.parent.mkdir()
     settings.write_text('{"permissions": {"defaultMode": "acceptEdits"}}')
     hand_over(Path(bench.place.home), this_host())
-    agent, watch = await bench.agent([write(), "done"]), Onlooker(allows=True)
+    agent, watch = await bench.agent([write(), "done"]), RecordingWatch(allows=True)
 
     with anyio.fail_after(60):
         result = await bench.turn(agent, watch, asks_first=asks_first)

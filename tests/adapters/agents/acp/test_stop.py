@@ -6,12 +6,12 @@ import anyio
 
 from adapters.agents.claude_code.launch_claude import BEATS, bash, came_back
 from allstop.core.moves import FailureKind
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_k10_an_interrupt_ends_its_commands_and_the_conversation_goes_on(bench):
     """K10: cancelled within a command; the model is told of it when it goes on."""
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash(BEATS))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
@@ -28,7 +28,7 @@ async def test_k10_an_interrupt_ends_its_commands_and_the_conversation_goes_on(b
 
 async def test_f1_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench):
     """F1, K2: SIGKILL of all in the middle of a command, then the same conversation again."""
-    watch, results = Onlooker(allows=True), []
+    watch, results = RecordingWatch(allows=True), []
     agent = await bench.agent(lambda asked: "zebra" if "second" in asked.user else bash(BEATS))
 
     async def first():

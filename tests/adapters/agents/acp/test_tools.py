@@ -13,7 +13,7 @@ from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.core.moves import TurnDone
 from allstop.core.signals import Said, Signal
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
 
@@ -35,7 +35,7 @@ async def test_b7_it_signals_and_tells_how_far_it_is(bench):
 async def test_b7_it_asks_and_is_answered_in_every_turn_of_a_conversation(bench):
     """B7, F5: within the turn, by a person, with its options; each turn has a door of its own."""
     agent = await bench.agent(in_order(ASKS, "zebra", ASKS, "zebra"))
-    watch = Onlooker(allows=True, answers=("Blue",))
+    watch = RecordingWatch(allows=True, answers=("Blue",))
 
     first = await bench.turn(agent, watch)
     agent = await bench.agent(in_order(ASKS, ASKS, "zebra"))
@@ -50,7 +50,7 @@ async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
     lines = "allstop mcp signal COMPLETE; echo code $?; ALLSTOP_WORD=x allstop mcp signal COMPLETE"
     agent = await bench.agent(in_order(bash(f"PATH=$PATH:/run/allstop/desk; {lines}"), "zebra"))
 
-    result = await bench.turn(agent, Onlooker(allows=True))
+    result = await bench.turn(agent, RecordingWatch(allows=True))
 
     assert "there was no answer\\ncode 1" in came_back(bench.asked_last)[-1]
     assert result.said.signal is Signal.NONE
@@ -60,8 +60,8 @@ async def test_b7_whoever_only_talks_has_none(bench):
     """B7: there is nothing to signal without a workspace."""
     agent = await bench.agent(in_order("zebra"))
 
-    await bench.turn(agent, Onlooker())
-    await bench.turn(agent, Onlooker(), place=replace(bench.place, workspace=None))
+    await bench.turn(agent, RecordingWatch())
+    await bench.turn(agent, RecordingWatch(), place=replace(bench.place, workspace=None))
 
     spoken = [offered(asked) for asked in bench.server.requests if not asked.wants_structure]
     assert spoken == [OURS, set()]
@@ -70,7 +70,7 @@ async def test_b7_whoever_only_talks_has_none(bench):
 async def test_b7_codex_uses_them_unasked_when_it_has_come_to_the_desk(bench):
     """B7, K18: a server that is only called like ours, and any other, is asked about as a tool,
     never as a question that a model could answer; and leave never lasts."""
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
 
     result = await taken(bench, "tools", watch)
 
@@ -84,7 +84,7 @@ async def test_b7_codex_uses_them_unasked_when_it_has_come_to_the_desk(bench):
 
 async def test_k18_a_tool_that_is_not_allowed_is_declined(bench):
     """K18: and of a tool nobody is asked a question."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await taken(bench, "tools", watch)
 
@@ -113,7 +113,7 @@ async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
     agent = await bench.agent(
         in_order(use("signal", signal="BLOCKED", text="no key"), "That is it.")
     )
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await bench.turn(agent, watch, thread="01234567-89ab-7def-8123-456789abcdef")
 

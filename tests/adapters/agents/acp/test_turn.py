@@ -10,10 +10,10 @@ import pytest
 from adapters.agents.acp.launch_claude import until
 from allstop.adapters.agents.acp import SessionSettings
 from allstop.core.moves import FailureKind, Item, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
-class Thinking(Onlooker):
+class Thinking(RecordingWatch):
     """Somebody who thinks until it is no longer asked."""
 
     def __init__(self):
@@ -29,7 +29,7 @@ class Thinking(Onlooker):
             self.was_let_go = True
 
 
-class Forgetful(Onlooker):
+class Forgetful(RecordingWatch):
     def live(self, live):
         pass
 
@@ -74,7 +74,7 @@ async def stopped(bench, agent, watch, when):
 )
 async def test_f1_a_history_that_is_told_again_is_no_reply(bench, scenario, how):
     """F1, K10: not even where it comes after the conversation was said to be open."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await taken(bench, scenario, watch, thread="s1")
 
@@ -88,7 +88,7 @@ async def test_f1_a_history_that_is_told_again_is_no_reply(bench, scenario, how)
 )
 async def test_k10_a_conversation_that_is_lost_begins_again_and_says_so(bench, scenario, words):
     """K10: under its new name, and never silently."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await taken(bench, scenario, watch, thread="gone")
 
@@ -119,7 +119,7 @@ async def test_k12_noise_and_bytes_that_are_no_text_lose_nothing_around_them(ben
 
 async def test_k12_a_line_of_200_mb_is_thrown_away_and_told(bench):
     """K12: what comes after it counts."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     with growing_at_most(100):
         result = await taken(bench, "long_update", watch)
@@ -147,7 +147,7 @@ async def test_k12_200_mb_of_words_and_tools_neither_hang_nor_bloat(bench):
 
 async def test_f1_its_death_in_mid_turn_is_a_failure_and_the_next_turn_goes_on(bench):
     """F1: a failed turn with its last words, then a new process and the same conversation."""
-    watch, agent = Onlooker(), bench.peer("reborn")
+    watch, agent = RecordingWatch(), bench.peer("reborn")
 
     first = await taken(bench, "reborn", watch, agent)
     second = await taken(bench, "reborn", None, agent, thread=watch.threads[0])
@@ -173,7 +173,7 @@ async def test_f1_its_death_in_mid_turn_is_a_failure_and_the_next_turn_goes_on(b
 )
 async def test_k18_leave_is_given_for_one_time_only(bench, scenario, allows, chosen):
     """K18: an answer that would last covers more than anybody has judged."""
-    watch = Onlooker(allows=allows)
+    watch = RecordingWatch(allows=allows)
 
     result = await taken(bench, scenario, watch)
 
@@ -182,7 +182,7 @@ async def test_k18_leave_is_given_for_one_time_only(bench, scenario, allows, cho
 
 
 async def test_k18_two_questions_at_once_are_both_answered(bench):
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
 
     result = await taken(bench, "asks_twice", watch)
 
@@ -199,7 +199,7 @@ async def test_k10_answers_and_names_that_make_no_sense_do_no_harm(bench):
 
 async def test_k10_a_no_that_ends_the_turn_is_no_failure(bench):
     """K10: it can be told something else in the next one."""
-    result = await taken(bench, "no_is_the_end", Onlooker(allows=False, message="Not today."))
+    result = await taken(bench, "no_is_the_end", RecordingWatch(allows=False, message="Not today."))
 
     assert isinstance(result, TurnDone), result
     assert result.text == "The turn ended because this was not allowed: make install Not today."
@@ -227,9 +227,9 @@ async def test_k10_a_stopped_turn_is_cancelled_before_it_is_ended(bench):
 
 async def test_k10_one_that_does_not_heed_a_cancel_is_ended(bench, tmp_path):
     """K10, K2: it would go on for ever."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
-    await stopped(bench, bench.peer("deaf"), watch, watch.stirred.wait)
+    await stopped(bench, bench.peer("deaf"), watch, watch.live_seen.wait)
 
     assert list((tmp_path / "live").glob("*.json")) == []
 
@@ -238,7 +238,7 @@ async def test_k10_one_that_is_still_starting_can_be_stopped(bench, tmp_path):
     async def when():
         await until((bench.work / "methods").exists)
 
-    await stopped(bench, bench.peer("mute"), Onlooker(), when)
+    await stopped(bench, bench.peer("mute"), RecordingWatch(), when)
 
     assert list((tmp_path / "live").glob("*.json")) == []
 
@@ -325,7 +325,7 @@ async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
 async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
     """K10: not in a group, which nobody expects."""
 
-    class Broken(Onlooker):
+    class Broken(RecordingWatch):
         async def ask(self, ask):
             raise LookupError("no journal")
 

@@ -13,7 +13,7 @@ from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.core.moves import FailureKind, Usage
 from allstop.core.prompt import Lifetime
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say, model_server
 from support.api_agents import ANTHROPIC, OPENAI, talking
 
@@ -66,7 +66,7 @@ def test_k6_what_has_no_price_costs_nothing(model, provider, more):
 async def used(connector, say, a_turn=None, **more):
     async with model_server([say]) as server:
         agent = connector.at(server, **more)
-        result = await agent.take_turn(a_turn or turn(None), Onlooker())
+        result = await agent.take_turn(a_turn or turn(None), RecordingWatch())
         await agent.close()
     return result.usage
 

@@ -7,7 +7,7 @@ import pytest
 
 from allstop.adapters.agents.api.http_client import CallLimits
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Say, model_server
 from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, StillClock
 
@@ -51,7 +51,7 @@ PEAK = Path("/proc/self/clear_refs")
 async def result_of(connector, answer, limits=None, **more):
     async with model_server([answer]) as server:
         agent = connector.at(server, limits=limits, **more)
-        watch = Onlooker()
+        watch = RecordingWatch()
         result = await agent.take_turn(turn(None, "what crosses the road?"), watch)
         await agent.close()
     return result, server, watch
@@ -143,7 +143,7 @@ async def test_r17_a_server_that_is_not_there(connector):
         pass
     agent = connector.at(server)
 
-    result = await agent.take_turn(turn(None), Onlooker())
+    result = await agent.take_turn(turn(None), RecordingWatch())
     await agent.close()
 
     assert result.kind is FailureKind.NETWORK

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from allstop.adapters.agents.api.json_schemas import close_objects, require_all, without_nulls
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Fault, Protocol, Say, envelope, model_server
 from support.api_agents import ANTHROPIC, ENVELOPE, OLLAMA, OPENAI, talking
 
@@ -18,7 +18,7 @@ ASK = talking("hi", schema=ENVELOPE)
 async def turns(connector, answers, count=1, speaks=frozenset(Protocol), **more):
     async with model_server(answers, speaks=speaks) as server:
         agent = connector.at(server, **more)
-        results = [await agent.take_turn(ASK, Onlooker()) for _ in range(count)]
+        results = [await agent.take_turn(ASK, RecordingWatch()) for _ in range(count)]
         await agent.close()
     return results, server.requests
 

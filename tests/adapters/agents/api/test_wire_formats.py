@@ -4,7 +4,7 @@ import pytest
 
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.core.prompt import Lifetime
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Protocol, model_server
 from support.api_agents import ANTHROPIC, ENVELOPE, KEY, OLLAMA, OPENAI, talking
 
@@ -14,7 +14,7 @@ async def sent(connector, *turns, answers=("zebra",), **more):
     async with model_server(list(answers)) as server:
         agent = connector.at(server, **more)
         for each in turns:
-            await agent.take_turn(each, Onlooker())
+            await agent.take_turn(each, RecordingWatch())
         await agent.close()
     return server.requests
 
@@ -162,7 +162,7 @@ async def test_k5_a_prompt_that_leaves_nothing_is_not_sent(connector):
     """K5: no call at all."""
     async with model_server(["zebra"]) as server:
         agent = connector.at(server)
-        result = await agent.take_turn(talking("x" * 3000, max_tokens=1000), Onlooker())
+        result = await agent.take_turn(talking("x" * 3000, max_tokens=1000), RecordingWatch())
         await agent.close()
 
     assert result.kind is FailureKind.BAD_REQUEST
@@ -172,7 +172,7 @@ async def test_k5_a_prompt_that_leaves_nothing_is_not_sent(connector):
 async def test_r1_the_words_are_shown_and_the_envelope_is_returned(connector):
     """R1, R19: a reply that is JSON is live as words."""
     reply = '{"message": "Hello \\"zebra\\"", "final": true}'
-    watch = Onlooker()
+    watch = RecordingWatch()
     async with model_server([reply]) as server:
         agent = connector.at(server)
         result = await agent.take_turn(talking("hi", schema=ENVELOPE), watch)

@@ -12,8 +12,8 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.ports import Box
-from allstop.testing.agent_contract import Onlooker, turn
-from allstop.testing.model_server import Call, ModelServer, Refused, Say, model_server
+from allstop.testing.agent_contract import RecordingWatch, turn
+from allstop.testing.model_server import Call, ErrorReply, ModelServer, Say, model_server
 from support.agent_programs import program
 
 KEY = "sk-ant-dummy-key"
@@ -90,7 +90,7 @@ class Bench:
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)
-        return await agent.take_turn(asked, watch or Onlooker(allows=True))
+        return await agent.take_turn(asked, watch or RecordingWatch(allows=True))
 
     def stand_in(self, script):
         """A program in place of Claude Code, for what that one never does."""
@@ -119,4 +119,4 @@ def used_up_until(at):
     """All that an account may use is used; how its provider words it."""
     words = f"Claude AI usage limit reached|{at.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
-    return Say(refused=Refused(429, body))
+    return Say(error=ErrorReply(429, body))

@@ -7,7 +7,7 @@ from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.shell import appraise
 from allstop.core.asks import NOBODY, Decision, Rule, ruling
 from allstop.policy.policy import Policy
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 COMMANDS = (
@@ -41,7 +41,7 @@ async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, permiss
     (bench.work / "old").mkdir()
     (bench.work / "kept.txt").write_text("a\n")
     bench.hand_over()
-    watch = Onlooker(message="Not today.")
+    watch = RecordingWatch(message="Not today.")
     kept = "/project/kept.txt"
     steps = (*map(bash, COMMANDS), *map(write, FILES), read(kept), edit(kept), "zebra")
     agent = await bench.agent(one_by_one(*steps), permissions=permissions)
@@ -62,7 +62,7 @@ async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, permiss
 
 async def test_f5_what_is_allowed_is_done(bench):
     """F5: and then it needs no other leave."""
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent(one_by_one(bash("touch one"), write(FILES[-1]), "zebra"))
 
     await bench.turn(agent, watch, asks_first=True)
@@ -80,14 +80,14 @@ async def test_k18_a_command_runs_where_it_was_judged(bench, manner):
     ruled = manner.get("ruled", False)
     agent = await bench.agent(one_by_one(*steps), ruled=ruled)
 
-    await bench.turn(agent, Onlooker(allows=True), asks_first=not ruled)
+    await bench.turn(agent, RecordingWatch(allows=True), asks_first=not ruled)
 
     moved, back = came_back(bench.server.requests[-1])
     assert moved.startswith('"/project/sub')
     assert back == '"/project"'
 
 
-class Ruled(Onlooker):
+class Ruled(RecordingWatch):
     """Where nobody answers, and one rule denies."""
 
     async def ask(self, ask):

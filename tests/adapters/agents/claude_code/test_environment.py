@@ -6,7 +6,7 @@ from adapters.agents.claude_code.launch_claude import bash, came_back, write
 from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.core.moves import TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
@@ -24,7 +24,7 @@ async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
     (bench.work / ".mcp.json").write_text(json.dumps(servers))
     (bench.work / "CLAUDE.md").write_text("GIRAFFE")
     bench.hand_over()
-    watch = Onlooker()
+    watch = RecordingWatch()
     agent = await bench.agent([bash("make install"), "zebra"])
 
     result = await bench.turn(agent, watch)
@@ -62,7 +62,7 @@ async def test_k10_a_prompt_is_not_taken_for_a_command(bench):
 
 async def test_k14_files_outside_the_workspace_are_asked_about(bench):
     """K14, K18: with leave for its own files it still has none for others."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     agent = await bench.agent(
         [write("/home/agent/x"), write(), "zebra"], permissions=PermissionMode.EDITS
     )

@@ -8,8 +8,8 @@ import pytest
 from adapters.agents.claude_code.launch_claude import bash
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.agent_contract import Onlooker
-from allstop.testing.model_server import Fault, Refused, Say
+from allstop.testing.agent_contract import RecordingWatch
+from allstop.testing.model_server import ErrorReply, Fault, Say
 from support.endless_model import MOST_MB, Scales
 from support.silent_model import result_of
 
@@ -83,7 +83,7 @@ async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):
 async def test_k10_retries_come_to_an_end_and_are_told(bench):
     """K10: by itself it would try for minutes; a few tries are noted, then the turn has failed."""
     agent = await bench.agent([Fault.OVERLOADED])
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     with anyio.fail_after(15):
         result = await bench.turn(agent, watch)
@@ -114,7 +114,7 @@ async def test_k13_a_usage_limit_is_held_until_its_reset(bench):
     words = f"Claude AI usage limit reached|{until.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
     env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-    agent = await bench.agent([Say(refused=Refused(429, body))], env=env)
+    agent = await bench.agent([Say(error=ErrorReply(429, body))], env=env)
 
     result = await bench.turn(agent)
 
@@ -136,7 +136,7 @@ async def test_k11_a_key_is_not_in_the_reason(bench):
     """K11: a server that repeats the key does not get it into the record."""
     body = {"error": {"type": "invalid_request_error", "message": "who is sk-ant-dummy-key?"}}
     env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-    agent = await bench.agent([Say(refused=Refused(400, {"type": "error", **body}))], env=env)
+    agent = await bench.agent([Say(error=ErrorReply(400, {"type": "error", **body}))], env=env)
 
     result = await bench.turn(agent)
 

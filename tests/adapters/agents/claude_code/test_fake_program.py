@@ -7,7 +7,7 @@ import pytest
 
 from allstop.adapters.agents.claude_code.turn import UNRULED
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"zebra"}'
 ASK = (
@@ -17,7 +17,7 @@ ASK = (
 CANCEL = '{"type":"control_cancel_request","request_id":"r1"}'
 
 
-class Undecided(Onlooker):
+class Undecided(RecordingWatch):
     """Somebody who thinks until it is no longer asked."""
 
     def __init__(self):
@@ -49,7 +49,7 @@ async def test_k10_an_end_without_a_result_is_a_crash_with_its_last_words(bench)
 
 async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench):
     """K18: nobody is to rely on rules that see nothing."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     refusal = {"subtype": "error", "request_id": "allstop-1", "error": "no such thing"}
     answer = json.dumps({"type": "control_response", "response": refusal})
 
@@ -63,7 +63,7 @@ async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench
 @pytest.mark.parametrize("given", ['"make"', "null", '["make"]', '{"command": ["make"]}'])
 async def test_k12_a_command_that_is_shown_in_an_odd_way_breaks_nothing(bench, given):
     """K12: the rules are asked all the same, and its turn goes on."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     shown = (
         '{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback",'
         f'"callback_id":"rules","input":{{"tool_name":"Bash","tool_input":{given}}}}}}}'
@@ -85,7 +85,7 @@ async def test_k12_a_command_that_is_shown_in_an_odd_way_breaks_nothing(bench, g
 
 async def test_k12_a_line_of_200_mb_neither_hangs_nor_bloats(bench):
     """K12: it is thrown away and told; what comes after it counts."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     script = f"head -c 200000000 /dev/zero | tr '\\0' x; echo; echo '{RESULT}'"
 
     result = await taken(bench, script, watch)
@@ -120,7 +120,7 @@ async def test_k12_a_result_in_invalid_utf8_is_read(bench):
 
 async def test_k12_noise_between_its_lines_is_told_and_survived(bench):
     """K12: a program that prints something else to its output."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await taken(bench, f"echo hello; echo '[1]'; echo; echo '{RESULT}'", watch)
 
@@ -199,7 +199,7 @@ async def test_k12_one_that_never_listens_gets_a_long_prompt_and_ends(bench):
 async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
     """K10: not in a group, which nobody expects."""
 
-    class Broken(Onlooker):
+    class Broken(RecordingWatch):
         async def ask(self, ask):
             raise LookupError("no journal")
 

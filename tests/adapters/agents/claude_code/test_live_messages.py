@@ -5,7 +5,7 @@ import anyio
 from adapters.agents.claude_code.launch_claude import bash, replies
 from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.core.moves import Failed, FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Say
 
 SLOWLY = Say(pieces=("begun", *("…",) * 20), pause_s=0.05)
@@ -13,7 +13,7 @@ SLOWLY = Say(pieces=("begun", *("…",) * 20), pause_s=0.05)
 
 async def spoken_to(bench, agent, *words, **fields):
     """A turn in which somebody says this once something of it can be seen."""
-    watch, results = Onlooker(), []
+    watch, results = RecordingWatch(), []
 
     async def take():
         results.append(await bench.turn(agent, watch, **fields))
@@ -21,7 +21,7 @@ async def spoken_to(bench, agent, *words, **fields):
     async with anyio.create_task_group() as group:
         group.start_soon(take)
         with anyio.fail_after(20):
-            await watch.stirred.wait()
+            await watch.live_seen.wait()
         watch.say(*words)
     return watch, results[0]
 
@@ -33,7 +33,7 @@ async def test_b20_between_two_calls_of_its_model_it_takes_up_what_was_said(benc
 
     watch, result = await spoken_to(bench, agent, "zebra")
 
-    assert (watch.told, result.text, result.usage.input) == (["zebra"], "heard", 107)
+    assert (watch.delivered, result.text, result.usage.input) == (["zebra"], "heard", 107)
     assert "zebra" in str(bench.server.requests[1].body["messages"])
     assert len(bench.server.requests) == 2
 
@@ -45,7 +45,7 @@ async def test_b20_what_comes_with_its_last_words_is_taken_up_after_them(bench):
     watch, result = await spoken_to(bench, agent, "zebra", "horse")
 
     said = str(bench.server.requests[-1].body["messages"])
-    assert watch.told == ["zebra", "horse"]
+    assert watch.delivered == ["zebra", "horse"]
     assert (said.count("zebra"), said.count("horse")) == (1, 1)
     assert result.text.startswith("heard")
     assert result.usage.input == 100 * len(bench.server.requests)
@@ -57,7 +57,7 @@ async def test_b20_a_command_of_its_own_is_not_what_a_person_says(bench):
 
     watch, result = await spoken_to(bench, agent, "/clear")
 
-    assert (watch.told, result.text) == (["/clear"], "heard")
+    assert (watch.delivered, result.text) == (["/clear"], "heard")
 
 
 async def test_k5_a_turn_that_has_used_its_tokens_is_ended_although_words_wait(bench):
@@ -66,7 +66,7 @@ async def test_k5_a_turn_that_has_used_its_tokens_is_ended_although_words_wait(b
 
     watch, result = await spoken_to(bench, agent, "zebra", max_tokens=400)
 
-    assert watch.told == []
+    assert watch.delivered == []
     assert isinstance(result, Failed), result
     assert result.kind is FailureKind.CAPPED
 
@@ -75,10 +75,10 @@ async def test_b20_one_that_does_not_tell_what_becomes_of_words_is_not_told_any(
     """B20: an older program; nobody could say whether it has heard them."""
     done = '{"type":"result","subtype":"success","result":"done"}'
     path = bench.stand_in(f"read line; sleep 0.3; echo '{done}'; cat >/dev/null")
-    watch = Onlooker()
+    watch = RecordingWatch()
     watch.say("zebra")
 
     result = await bench.turn(bench.agent_at(path), watch)
 
     assert isinstance(result, TurnDone), result
-    assert watch.told == []
+    assert watch.delivered == []

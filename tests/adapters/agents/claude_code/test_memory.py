@@ -13,7 +13,7 @@ from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.ports import Chunk, Stream
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 NOW = LocalTime(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
@@ -64,7 +64,7 @@ class Talker:
 async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
     """K10: whoever waits for something is told at once."""
     talker = Talker(piece, END)
-    process = TurnProcess(talker, TurnFold("t"), Onlooker(), lambda: NOW, PermissionMode.ASK)
+    process = TurnProcess(talker, TurnFold("t"), RecordingWatch(), lambda: NOW, PermissionMode.ASK)
 
     end = await process.run("hello", is_resumed=False)
 

@@ -35,7 +35,7 @@ def test_k12_what_makes_no_sense_is_a_value(line):
 @given(some.text())
 def test_k10_a_prompt_is_one_line_and_never_a_command(text):
     """K10: whatever is in it, halves of characters too."""
-    line = input_lines.say(text + "\ud800", "name")
+    line = input_lines.user_message(text + "\ud800", "name")
     content = json.loads(line)["message"]["content"]
 
     assert line.count(b"\n") == 1

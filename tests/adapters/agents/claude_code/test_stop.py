@@ -7,10 +7,10 @@ import anyio
 from adapters.agents.claude_code.launch_claude import BEATS, bash, came_back
 from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
-class Thinking(Onlooker):
+class Thinking(RecordingWatch):
     """A person who never answers."""
 
     def __init__(self):
@@ -25,7 +25,7 @@ class Thinking(Onlooker):
 
 async def test_k10_an_interrupt_ends_its_commands_and_is_written_down(bench):
     """K10: cancelled within a command; the conversation knows of it when it goes on."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     agent = await bench.agent(
         lambda asked: "zebra" if came_back(asked) else bash(BEATS), permissions=PermissionMode.ALL
     )
@@ -57,7 +57,7 @@ async def test_k10_a_turn_that_waits_for_leave_can_be_stopped(bench):
 
 async def test_k2_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench):
     """K2, K10: SIGKILL of all in the middle of a command, then the same conversation again."""
-    watch, results = Onlooker(), []
+    watch, results = RecordingWatch(), []
     agent = await bench.agent(
         lambda asked: "zebra" if "second" in asked.user else bash(BEATS),
         permissions=PermissionMode.ALL,

@@ -6,7 +6,7 @@ from adapters.agents.claude_code.launch_claude import came_back
 from allstop.adapters.agents.claude_code.messages import Block
 from allstop.adapters.agents.claude_code.todo_list import MAX_TASKS, Plan
 from allstop.core.moves import Item, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 
@@ -39,7 +39,7 @@ async def test_f2_the_real_agent_plans_by_its_tasks_over_two_turns(bench):
         return more[done - 3] if "go on" in asked.user else steps[done]
 
     agent = await bench.agent(answer, env={"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"})
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     first = await bench.turn(agent, watch)
     await bench.turn(agent, watch, text="go on", thread=first.thread)

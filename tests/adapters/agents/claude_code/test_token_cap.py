@@ -3,7 +3,7 @@
 from adapters.agents.claude_code.launch_claude import bash
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import TokenCap
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Say
 
 
@@ -14,7 +14,7 @@ def spends(command="true", tokens=100):
 async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(bench):
     """K5: passed by one call at most; what it used is told, and the conversation goes on."""
     agent = await bench.agent([spends()] * 3 + [spends("sleep 60"), Say(text="on", input=7)])
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
 
     result = await bench.turn(agent, watch, max_tokens=400)
     again = await bench.turn(agent, thread=watch.threads[0])

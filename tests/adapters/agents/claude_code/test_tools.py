@@ -8,7 +8,7 @@ from adapters.agents.claude_code.launch_claude import came_back
 from adapters.agents.tool_calls import ASKED, ASKS, TELLS, hear, offered, use
 from allstop.adapters.agents.claude_code.tools import PREFIX, SERVER
 from allstop.core.signals import Signal
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_b7_it_signals_and_tells_how_far_it_is(bench):
@@ -19,7 +19,7 @@ async def test_b7_it_signals_and_tells_how_far_it_is(bench):
 async def test_b7_it_asks_and_is_answered(bench):
     """B7, F5: within the turn, by a person, with its options."""
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else ASKS)
-    watch = Onlooker(allows=True, answers=("Blue",))
+    watch = RecordingWatch(allows=True, answers=("Blue",))
 
     await bench.turn(agent, watch)
 
@@ -38,7 +38,7 @@ async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(bench, c
     """B7: there is no argument that names another run."""
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
 
-    result = await bench.turn(agent, Onlooker())
+    result = await bench.turn(agent, RecordingWatch())
 
     assert why in came_back(bench.server.requests[-1])[-1]
     assert result.said.signal is Signal.NONE
@@ -51,8 +51,8 @@ async def test_b7_a_program_of_the_repository_cannot_use_them(bench):
     bench.hand_over()
     agent = await bench.agent(["zebra", "zebra"])
 
-    await bench.turn(agent, Onlooker())
-    await bench.turn(agent, Onlooker(), place=None)
+    await bench.turn(agent, RecordingWatch())
+    await bench.turn(agent, RecordingWatch(), place=None)
 
     ours = {PREFIX + tool["name"] for tool in SERVER.tools}
     at_work, talking = map(offered, bench.server.requests)

@@ -9,7 +9,7 @@ from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE, NO_ANSW
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import Talk, part, prompt_of
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 QUESTION = {
@@ -36,7 +36,7 @@ async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said
     """K10: whoever dies after that can go on with it."""
     said_when_opened = []
 
-    class Early(Onlooker):
+    class Early(RecordingWatch):
         async def opened(self, thread):
             said_when_opened.append(len(bench.server.requests))
             await super().opened(thread)
@@ -52,7 +52,7 @@ async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said
 
 async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
     """K10: the process died between the telling of the name and the first word."""
-    thread, watch = str(uuid4()), Onlooker()
+    thread, watch = str(uuid4()), RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
 
     first = await bench.turn(agent, watch, thread=thread)
@@ -65,7 +65,7 @@ async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
 
 async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
     """K10: the copy knows what was said, the original not what the copy says."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
     first = await bench.turn(agent)
 
@@ -109,7 +109,7 @@ async def test_k10_what_its_own_agents_use_is_counted(bench):
 
 async def test_f5_a_question_is_answered(bench):
     """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
-    watch = Onlooker(allows=True, answers=("Right",))
+    watch = RecordingWatch(allows=True, answers=("Right",))
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(
         lambda asked: "zebra" if came_back(asked) else call, permissions=PermissionMode.ALL
@@ -133,7 +133,7 @@ async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
 
-    result = await bench.turn(agent, Onlooker(message="Nobody is there."))
+    result = await bench.turn(agent, RecordingWatch(message="Nobody is there."))
 
     assert result.text == "zebra"
     assert f"Denied. Nobody is there. {NO_ANSWER}" in came_back(bench.server.requests[-1])[-1]
@@ -141,7 +141,7 @@ async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
 
 async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
     """F5: the agent reads why, and goes on."""
-    watch = Onlooker(message="Use the target `check` instead.")
+    watch = RecordingWatch(message="Use the target `check` instead.")
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash("make install"))
 
     result = await bench.turn(agent, watch)
@@ -154,7 +154,7 @@ async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
 async def test_f5_two_things_are_asked_at_once(bench):
     """K10, K18: a second ask does not wait for the first; words of a shell are no argv."""
     both = Say(calls=(bash("make one").calls[0], bash("make two; rm -rf ~").calls[0]))
-    watch = Onlooker(allows=False)
+    watch = RecordingWatch(allows=False)
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else both)
 
     result = await bench.turn(agent, watch)
@@ -168,7 +168,7 @@ async def test_f5_two_things_are_asked_at_once(bench):
 
 async def test_k10_what_it_did_is_kept_in_order(bench):
     """K10: finished items: words, commands with the end of their output, files."""
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent([bash("echo giraffe"), write(), "zebra"])
 
     await bench.turn(agent, watch)
@@ -184,7 +184,7 @@ async def test_k10_what_it_did_is_kept_in_order(bench):
 
 async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
     """K10: the text is the JSON; what is shown meanwhile is its message, also in a room."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     reply = Call(name="StructuredOutput", arguments={"message": "a zebra"})
     talk = Talk(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
     agent = await bench.agent([Say(calls=(reply,))])
@@ -199,7 +199,7 @@ async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
 
 async def test_f4_a_compaction_is_counted_as_one(bench):
     """F4: Full Auto pauses an agent whose conversation is compacted again and again."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     full = Say(text="full", input=990_000, output=20)
     agent = await bench.agent(
         lambda asked: (

@@ -13,7 +13,7 @@ from allstop.adapters.shell import appraise
 from allstop.core.asks import NOBODY, Answer, Ask, Decision, Leave, Option, Question, Rule, ruling
 from allstop.core.moves import TurnDone
 from allstop.policy.policy import Policy
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
 QUESTION = {
@@ -27,7 +27,7 @@ QUESTION = {
 }
 
 
-class Undecided(Onlooker):
+class Undecided(RecordingWatch):
     """Is asked, and never answers."""
 
     async def ask(self, ask):
@@ -41,7 +41,7 @@ async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
 ):
     """F1: the request has neither; they are from the item with the same name."""
     agent = await stage.agent_that(patch("a.txt"), "ok", approvals=Approvals.UNTRUSTED)
-    watch = Onlooker(allows=allows)
+    watch = RecordingWatch(allows=allows)
 
     result = await agent.take_turn(turn(place), watch)
 
@@ -54,9 +54,12 @@ async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
 @pytest.mark.parametrize(
     ("watch", "answers"),
     [
-        (Onlooker(allows=True, answers=("Blue", "as small as it gets")), ["Blue", "as small as"]),
-        (Onlooker(message="Nobody is there."), [f"Nobody is there. {NO_ANSWER}"]),
-        (Onlooker(allows=True), [NO_ANSWER]),
+        (
+            RecordingWatch(allows=True, answers=("Blue", "as small as it gets")),
+            ["Blue", "as small as"],
+        ),
+        (RecordingWatch(message="Nobody is there."), [f"Nobody is there. {NO_ANSWER}"]),
+        (RecordingWatch(allows=True), [NO_ANSWER]),
     ],
 )
 async def test_f5_questions_are_put_with_their_options_and_answered(stage, place, watch, answers):
@@ -99,7 +102,7 @@ async def test_f5_the_rules_see_every_command_and_people_only_what_they_leave(
     policy = Policy(workspace="/project")
     for_people = []
 
-    class Ruled(Onlooker):
+    class Ruled(RecordingWatch):
         async def ask(self, ask):
             self.asks.append(ask)
             answer = ruling((), appraise(ask, policy))
@@ -120,7 +123,7 @@ async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):
     agent = await stage.agent_that(
         run("touch one"), run("touch one"), run("touch two"), "ok", approvals=Approvals.UNTRUSTED
     )
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
     watch.answer = Answer(leave=Leave.SESSION)
 
     await agent.take_turn(turn(place), watch)
@@ -131,7 +134,7 @@ async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):
 async def test_f5_a_command_elsewhere_is_not_the_command_it_seems(stage, place):
     """F5, K18: a rule for a command is about the folder of the work."""
     agent = await stage.agent_that(run("rm x", workdir="/tmp"), "ok", approvals=Approvals.UNTRUSTED)
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     await agent.take_turn(turn(place), watch)
 
@@ -148,7 +151,7 @@ async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
         await until(lambda: watch.asks)
         group.cancel_scope.cancel()
 
-    again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
+    again = await agent.take_turn(turn(None, thread=watch.threads[0]), RecordingWatch())
     assert again.text == "on we go"
     assert stage.launcher.killed() == ()
 
@@ -157,7 +160,7 @@ async def test_k18_a_rule_counts_where_its_box_would_let_it(stage, place):
     """K18: it shows every command to the rules; what none speaks of is as free as ever."""
     policy = Policy(workspace="/project", rules=(Rule(prefix=("touch",), decision=Decision.DENY),))
 
-    class Ruled(Onlooker):
+    class Ruled(RecordingWatch):
         async def ask(self, ask):
             await super().ask(ask)
             return ruling((), appraise(ask, policy)) or NOBODY

@@ -11,7 +11,7 @@ from allstop.adapters.agents.codex.app_server import UNWANTED, AppServer
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.adapters.agents.rpc_messages import read
 from allstop.ports import Chunk, Stream
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 
@@ -99,7 +99,7 @@ async def test_f1_the_real_one_leaves_out_what_is_of_no_use(stage, place):
     stage.launcher = Overheard(stage.launcher)
     agent = await stage.agent_that("zebra")
 
-    result = await agent.take_turn(turn(place), Onlooker())
+    result = await agent.take_turn(turn(place), RecordingWatch())
 
     assert result.text == "zebra"
     assert "turn/completed" in stage.launcher.methods

@@ -12,7 +12,7 @@ from allstop.core.context_window import CHARS_A_TOKEN, estimate
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import prompt
 from allstop.ports import Turn
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 ASKED = "Look at all since abc."
 FOUND = {
@@ -47,11 +47,11 @@ async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, plac
     """F1, F9: review/start; the reviewer has fresh eyes, and the agent knows the findings."""
     server = await stage.model(["made it", run("echo hello"), json.dumps(FOUND), "mended"])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place, "make it"), Onlooker())
-    watch = Onlooker()
+    made = await agent.take_turn(turn(place, "make it"), RecordingWatch())
+    watch = RecordingWatch()
 
     found = await agent.take_turn(review(place, made.thread), watch)
-    after = await agent.take_turn(turn(place, "go on", thread=made.thread), Onlooker())
+    after = await agent.take_turn(turn(place, "go on", thread=made.thread), RecordingWatch())
 
     assert agent.abilities.review
     assert isinstance(found, TurnDone), found
@@ -67,9 +67,9 @@ async def test_k5_a_review_is_charged_by_estimate(stage, place):
     """K5, F9: codex tells nothing of what a review uses; it must not be free."""
     server = await stage.model(["made it", run("seq 2000"), "Nothing to say."])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place), Onlooker())
+    made = await agent.take_turn(turn(place), RecordingWatch())
 
-    found = await agent.take_turn(review(place, made.thread), Onlooker())
+    found = await agent.take_turn(review(place, made.thread), RecordingWatch())
 
     sent = sum(len(json.dumps(asked.body)) for asked in server.requests[1:])
     assert estimate(sent, CHARS_A_TOKEN) * 0.5 < found.usage.input
@@ -82,8 +82,8 @@ async def test_k2_a_review_can_be_stopped(stage, place):
         ["made it", run("while :; do echo beat >>beat.txt; sleep 0.01; done")]
     )
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place), Onlooker())
-    watch = Onlooker()
+    made = await agent.take_turn(turn(place), RecordingWatch())
+    watch = RecordingWatch()
     async with anyio.create_task_group() as group:
         group.start_soon(agent.take_turn, review(place, made.thread), watch)
         await until(lambda: any(live.kind == "status" for live in watch.lives))
@@ -102,9 +102,9 @@ def beats(place):
 async def test_f9_without_a_workspace_the_words_are_taken(stage):
     server = await stage.model(["made it", "looked at it"])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(None), Onlooker())
+    made = await agent.take_turn(turn(None), RecordingWatch())
 
-    found = await agent.take_turn(review(None, made.thread), Onlooker())
+    found = await agent.take_turn(review(None, made.thread), RecordingWatch())
 
     assert found.text == "looked at it"
     assert "Look at your work." in told(server.requests[1])

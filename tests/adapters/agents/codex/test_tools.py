@@ -15,7 +15,7 @@ from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
 from allstop.core.signals import Said, Signal
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
 
@@ -34,7 +34,7 @@ async def test_b7_it_signals_and_tells_how_far_it_is(stage, place):
         use("allstop_signal", signal="COMPLETE"),
         "That is it.",
     )
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await agent.take_turn(turn(place), watch)
 
@@ -52,7 +52,7 @@ async def test_b7_it_asks_and_is_answered(stage, place):
     """B7, F5: within the turn, by a person, with its options."""
     call = use("allstop_ask", question="Which colour?", options=["Red", "Blue"])
     server = await stage.model(lambda asked: (outputs(asked) or [call])[-1])
-    watch = Onlooker(allows=True, answers=("Blue",))
+    watch = RecordingWatch(allows=True, answers=("Blue",))
 
     result = await stage.agent(server).take_turn(turn(place), watch)
 
@@ -75,7 +75,7 @@ async def test_b7_it_asks_and_is_answered(stage, place):
 async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(stage, place, call, why):
     """B7: there is no argument that names another run."""
     server = await stage.model(lambda asked: (outputs(asked) or [call])[-1])
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await stage.agent(server).take_turn(turn(place), watch)
 
@@ -91,9 +91,9 @@ async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
     server = await stage.model(lambda asked: next(answers))
     agent = stage.agent(server)
 
-    first = await agent.take_turn(turn(place), Onlooker())
-    second = await agent.take_turn(turn(place, thread=first.thread), Onlooker())
-    await agent.take_turn(turn(None), Onlooker())
+    first = await agent.take_turn(turn(place), RecordingWatch())
+    second = await agent.take_turn(turn(place, thread=first.thread), RecordingWatch())
+    await agent.take_turn(turn(None), RecordingWatch())
 
     names = {tool["name"] for tool in dynamic_tools()}
     assert first.said.signal is Signal.NONE
@@ -145,6 +145,6 @@ async def test_b7_it_uses_our_tools_unasked_where_they_come_by_mcp(stage, place,
     use = Say(text="", calls=(call,))
     server = await stage.model(lambda asked: (outputs(asked) or [use])[-1])
 
-    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+    result = await stage.agent(server).take_turn(turn(place), RecordingWatch())
 
     assert came in result.text

@@ -10,7 +10,7 @@ from allstop.adapters.processes.unboxed.unboxed_program import bare
 from allstop.core.moves import Item, TurnDone, Usage
 from allstop.core.prompt import Part, Talk, prompt, prompt_of
 from allstop.ports import Isolation, Turn
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
 PLAN = [{"step": "look", "status": "completed"}, {"step": "write", "status": "in_progress"}]
@@ -24,7 +24,7 @@ async def test_f1_all_it_does_is_told_once_it_is_done(stage, place):
         patch("a.txt"),
         "finished",
     )
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await agent.take_turn(turn(place), watch)
 
@@ -44,7 +44,7 @@ async def test_k10_the_conversation_has_its_name_before_anything_is_said(stage, 
     server = await stage.model(["zebra"])
     asked_before = []
 
-    class Early(Onlooker):
+    class Early(RecordingWatch):
         async def opened(self, thread):
             asked_before.append(len(server.requests))
             await super().opened(thread)
@@ -65,8 +65,8 @@ async def test_k10_usage_is_of_this_turn_over_all_calls_of_the_model(stage, plac
         Say(text="y", input=400, cached=300, output=13),
     )
 
-    first = await agent.take_turn(turn(place), Onlooker())
-    second = await agent.take_turn(turn(place, thread=first.thread), Onlooker())
+    first = await agent.take_turn(turn(place), RecordingWatch())
+    second = await agent.take_turn(turn(place, thread=first.thread), RecordingWatch())
 
     assert first.usage == Usage(input=600, cached=310, output=23, model="gpt-5.5")
     assert second.usage == Usage(input=400, cached=300, output=13, model="gpt-5.5")
@@ -79,9 +79,9 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
         Say(text="a summary", input=100, output=2),
         Say(text="done", input=50, output=3),
     )
-    watch = Onlooker()
+    watch = RecordingWatch()
 
-    first = await agent.take_turn(turn(place), Onlooker())
+    first = await agent.take_turn(turn(place), RecordingWatch())
     second = await agent.take_turn(turn(place, thread=first.thread), watch)
 
     assert first.usage == Usage(input=250_000, output=1, model="gpt-5.5")
@@ -96,7 +96,7 @@ async def test_k10_how_much_of_a_limit_is_used_is_shown_as_it_is_told(stage, pla
         "x-codex-primary-window-minutes": "300",
         "x-codex-primary-reset-at": "1900000000",
     }
-    agent, watch = await stage.agent_that(Say(text="zebra", headers=headers)), Onlooker()
+    agent, watch = await stage.agent_that(Say(text="zebra", headers=headers)), RecordingWatch()
 
     await agent.take_turn(turn(place), watch)
 
@@ -116,7 +116,7 @@ async def test_k10_a_reply_can_be_given_a_shape(stage, place):
     talk = Talk(system="Be brief.", parts=(Part(text="Hello?"),), reply_schema=schema)
     asked = Turn(run="room", prompt=prompt_of(talk))
 
-    result = await stage.agent(server).take_turn(asked, Onlooker())
+    result = await stage.agent(server).take_turn(asked, RecordingWatch())
 
     assert json.loads(result.text) == {"message": "zebra"}
     assert server.requests[0].body["text"]["format"]["schema"] == schema
@@ -129,13 +129,13 @@ async def test_k10_a_copy_of_a_conversation_leaves_it_as_it_was(stage, place):
         lambda asked: f"after {[b for b in asked.blocks if b.startswith('say')]}"
     )
     agent = stage.agent(server)
-    first = await agent.take_turn(turn(place, "say one"), Onlooker())
-    watch = Onlooker()
+    first = await agent.take_turn(turn(place, "say one"), RecordingWatch())
+    watch = RecordingWatch()
 
     copy = await agent.take_turn(
         Turn(run="x", prompt=prompt("say two"), place=place, thread=first.thread, fork=True), watch
     )
-    original = await agent.take_turn(turn(place, "say three", first.thread), Onlooker())
+    original = await agent.take_turn(turn(place, "say three", first.thread), RecordingWatch())
 
     assert copy.text == "after ['say one', 'say two']"
     assert original.text == "after ['say one', 'say three']"
@@ -150,7 +150,7 @@ async def test_k11_the_environment_is_a_list_and_commands_never_see_the_key(
     monkeypatch.setenv("CODEX_HOME", "/root/.codex")
     server = await stage.model(lambda asked: (outputs(asked) or [run("env; ls -d ~/.codex")])[-1])
 
-    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+    result = await stage.agent(server).take_turn(turn(place), RecordingWatch())
 
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert "hush" not in result.text
@@ -165,7 +165,7 @@ async def test_k14_the_box_is_the_sandbox(stage, place):
     command = "touch /project/here; touch /usr/there; echo $TMPDIR"
     server = await stage.model(lambda asked: (outputs(asked) or [run(command)])[-1])
 
-    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+    result = await stage.agent(server).take_turn(turn(place), RecordingWatch())
 
     assert "/usr/there" in result.text
     assert "Read-only" in result.text
@@ -182,7 +182,7 @@ async def test_k14_without_a_box_codex_has_its_own_sandbox(host, stage, place, t
     command = f"echo new >made.txt; echo new >{outside}"
     server = await stage.model(lambda asked: (outputs(asked) or [run(command)])[-1])
 
-    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+    result = await stage.agent(server).take_turn(turn(place), RecordingWatch())
 
     assert isinstance(result, TurnDone), result
     assert "Read-only file system" in result.text
