@@ -260,7 +260,7 @@ class AgentContract:
         assert copy.thread != first.thread
         assert said == ["turn 2", "turn 3"]
 
-    async def test_k10_who_can_not_copy_a_conversation_says_so(
+    async def test_k10_a_driver_without_conversations_cannot_fork(
         self, agents: Agents, place: Box | None
     ) -> None:
         """K10: it neither starts another conversation nor continues the given one."""
@@ -290,7 +290,7 @@ class AgentContract:
         assert word in result.text
         assert [ask.argv for ask in watch.asks] == [("make", "install")]
 
-    async def test_k10_it_is_told_at_once_and_only_once(
+    async def test_k10_a_message_reaches_it_at_once_and_only_once(
         self, agents: Agents, place: Box | None
     ) -> None:
         """K10, B20: a person's message during a turn reaches the agent, if the driver supports it."""
@@ -317,7 +317,7 @@ class AgentContract:
         assert "aardvark" in result.text
         assert watch.delivered == ["aardvark"]
 
-    async def test_k10_who_can_not_be_told_at_once_leaves_the_words(
+    async def test_k10_a_driver_that_cannot_be_steered_leaves_the_messages(
         self, agents: Agents, place: Box | None
     ) -> None:
         """K10, B20: the messages don't count as delivered, so the next prompt contains them."""

@@ -1,4 +1,4 @@
-"""P5, B8: what a failed program says of a limit, and what it says of its work."""
+"""P5, B8: finding a limit in the output of a failed program."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""K12: what a program says, cut into lines of which none is endless."""
+"""K12: splitting output into lines of limited length."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from allstop.adapters.agents.output_lines import LineSplitter, LineTooLongError,
 
 @given(some.binary(max_size=200), some.lists(some.integers(0, 200), max_size=8))
 def test_k12_lines_are_the_same_however_they_come(data, cuts):
-    """K12: pipes cut where they like."""
+    """K12: for any chunks."""
     lines, got, edges = (
         LineSplitter(),
         [],
@@ -25,7 +25,7 @@ def test_k12_lines_are_the_same_however_they_come(data, cuts):
 
 
 def test_k12_a_line_that_is_too_long_leaves_only_its_ends():
-    """K12: and the next one is whole again."""
+    """K12: and the next line is complete."""
     lines = LineSplitter(max_bytes=10_000)
     got = [*lines.feed(b"a" * 9_000), *lines.feed(b"b" * 9_000), *lines.feed(b"c\nnext\n")]
 
@@ -33,8 +33,8 @@ def test_k12_a_line_that_is_too_long_leaves_only_its_ends():
 
 
 @pytest.mark.parametrize("endless", [b"x" * 11, b"x" * 11 + b"\nnext\n"])
-def test_k12_where_each_line_counts_none_is_endless(endless):
-    """K12: a cap on their length; it is not waited for its end."""
+def test_k12_a_strict_reader_rejects_a_long_line(endless):
+    """K12: a line over the limit fails before its end."""
     lines = LineSplitter(max_bytes=10)
 
     assert [

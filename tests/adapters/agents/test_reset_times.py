@@ -1,4 +1,4 @@
-"""K13: when a limit ends, as agents put it in words."""
+"""K13: parsing the end of a limit from agents' text."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -33,7 +33,7 @@ WEST = timezone(timedelta(hours=-5))
     ],
 )
 def test_k13_a_reset_in_words_is_understood(words, until):
-    """K13: "resets 12:50am" is the next such time, where it is said or where we are."""
+    """K13: "resets 12:50am" is the next such time in the named or local zone."""
     assert claude_reset(words, LocalTime(now=MORNING, local=WEST)) == until
 
 
@@ -57,5 +57,5 @@ def test_k13_a_reset_in_words_is_understood(words, until):
     ],
 )
 def test_k13_when_to_try_again_is_understood(words, at):
-    """K13: to the end of the minute that is named."""
+    """K13: the end of the named minute."""
     assert codex_retry(f"You’ve hit your usage limit. {words}", EVENING) == at

@@ -1,4 +1,4 @@
-"""B7: the access from a box to the tools of a turn: who may come in, and what is said there."""
+"""B7: the socket in a box: who may connect, and the tools it serves."""
 
 import json
 import os
@@ -33,7 +33,7 @@ BARE = Isolation(boxed=False, allowed=True, how="")
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request):
-    """Each backend waits for the first connection differently. backend waits for it differently."""
+    """Each backend waits for the first connection differently."""
     return request.param
 
 
@@ -60,7 +60,7 @@ async def turn_socket(sockets, asked):
 
 @asynccontextmanager
 async def connected(access, *lines):
-    """Somebody in the box."""
+    """A client in the box, which sends these lines."""
     with _short_path(Path(access.folder)) as at:
         client = await anyio.connect_unix(f"{at}/socket")
     async with client:
@@ -85,8 +85,8 @@ async def closed(client):
         await client.receive()
 
 
-async def test_b7_a_turn_that_is_cut_off_leaves_its_door_to_the_next(sockets):
-    """B7: also while somebody is in it."""
+async def test_b7_a_cancelled_turn_frees_its_socket_for_the_next(sockets):
+    """B7: also while a client is connected."""
     with anyio.move_on_after(0.5):
         async with (
             opened(sockets, TurnTools(RecordingWatch())) as access,
@@ -104,8 +104,8 @@ async def test_b7_a_turn_that_is_cut_off_leaves_its_door_to_the_next(sockets):
     assert again.folder == access.folder
 
 
-async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(sockets):
-    """B7: a turn that is cut off may take its time to end; what is left of it still sees the door."""
+async def test_b7_no_other_turn_gets_a_socket_while_its_box_lives(sockets):
+    """B7: a cancelled turn may take time to end, and its box still sees the socket."""
     other = []
     with anyio.move_on_after(0.5):
         async with anyio.create_task_group() as group:
@@ -124,7 +124,7 @@ async def test_b7_no_other_turn_has_a_door_while_the_box_before_it_lives(sockets
     assert other != [access.folder]
 
 
-async def test_b7_what_is_said_there_is_of_this_turn(sockets):
+async def test_b7_calls_belong_to_this_turn(sockets):
     """B7: it introduces itself, lists its tools, and takes a signal."""
     watch = RecordingWatch()
     tools = TurnTools(watch)
@@ -143,8 +143,8 @@ async def test_b7_what_is_said_there_is_of_this_turn(sockets):
     assert watch.items == [Item(kind="signal", text="COMPLETE")]
 
 
-async def test_b7_who_has_no_more_to_say_is_still_answered(sockets):
-    """B7: as in `echo … | allstop mcp`, also where the last line has no end."""
+async def test_b7_requests_are_answered_after_the_end_of_input(sockets):
+    """B7: as in `echo … | allstop mcp`, also without a final newline."""
     watch = Deliberate()
     lines = "\n".join([call("progress", percent=1, text="x"), call("ask", 2, question="Which?")])
 
@@ -157,7 +157,7 @@ async def test_b7_who_has_no_more_to_say_is_still_answered(sockets):
     assert watch.items == [Item(kind="progress", text="1% x")]
 
 
-async def test_b7_more_may_be_asked_at_once_than_anybody_reads(sockets):
+async def test_b7_many_requests_at_once_do_not_deadlock(sockets):
     """B7: the relay and the server never wait for each other."""
     listing = '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n'
 
@@ -170,8 +170,8 @@ async def test_b7_more_may_be_asked_at_once_than_anybody_reads(sockets):
     assert done.stdout.count(b"\n") == 9000
 
 
-async def test_b7_a_door_that_was_shut_is_told_in_words(sockets):
-    """B7: rather than by lines of Python."""
+async def test_b7_a_closed_socket_gives_a_readable_error(sockets):
+    """B7: with a message, not a traceback."""
     async with opened(sockets, TurnTools(RecordingWatch())) as access:
         program = access.program(BARE)
     sockets._free[-1].socket.close()
@@ -181,8 +181,8 @@ async def test_b7_a_door_that_was_shut_is_told_in_words(sockets):
     assert (done.returncode, done.stderr) == (1, b"there was no answer: Connection refused\n")
 
 
-async def test_b7_only_the_first_who_knows_the_word_comes_in(sockets):
-    """B7: neither who has none or another, nor who comes later with the right one."""
+async def test_b7_only_the_first_client_with_the_token_is_admitted(sockets):
+    """B7: not without a token, with a wrong one, or with a used one."""
     tools, signal = TurnTools(RecordingWatch()), call("signal", signal="COMPLETE")
 
     async with opened(sockets, tools, ("zebra",)) as access:
@@ -197,8 +197,8 @@ async def test_b7_only_the_first_who_knows_the_word_comes_in(sockets):
     assert tools.signals == ()
 
 
-async def test_b7_each_word_lets_one_in(sockets):
-    """B7: an agent that has to begin again is given another one."""
+async def test_b7_each_token_admits_one_client(sockets):
+    """B7: an agent that starts over gets the other token."""
     tools, told = TurnTools(RecordingWatch()), call("progress", percent=1, text="x")
 
     async with opened(sockets, tools, ("zebra", "okapi")) as access:
@@ -212,8 +212,8 @@ async def test_b7_each_word_lets_one_in(sockets):
                 await closed(client)
 
 
-async def test_b7_who_comes_between_two_turns_is_never_heard(sockets):
-    """B7: what runs on after its turn has no say in the next one."""
+async def test_b7_a_connection_between_two_turns_is_closed(sockets):
+    """B7: a process of an earlier turn can't reach the next one."""
     before, after = TurnTools(RecordingWatch()), TurnTools(RecordingWatch())
     async with opened(sockets, before) as access:
         pass
@@ -226,7 +226,7 @@ async def test_b7_who_comes_between_two_turns_is_never_heard(sockets):
     assert (before.signals, after.signals) == ((), ())
 
 
-async def test_b7_two_turns_at_once_have_two_doors(sockets):
+async def test_b7_two_turns_at_once_have_two_sockets(sockets):
     async with (
         opened(sockets, TurnTools(RecordingWatch())) as one,
         opened(sockets, TurnTools(RecordingWatch())) as other,
@@ -234,8 +234,8 @@ async def test_b7_two_turns_at_once_have_two_doors(sockets):
         assert one.folder != other.folder
 
 
-async def test_b7_nothing_of_it_is_left_behind_the_last_turn(sockets, tmp_path):
-    """B7: nor can anybody come in any more."""
+async def test_b7_closing_removes_all_folders(sockets, tmp_path):
+    """B7: and no client can connect."""
     async with opened(sockets, TurnTools(RecordingWatch())) as access:
         assert os.listdir(tmp_path / "desks")
 
@@ -245,8 +245,8 @@ async def test_b7_nothing_of_it_is_left_behind_the_last_turn(sockets, tmp_path):
     assert not os.path.exists(access.folder)
 
 
-async def test_b7_what_a_killed_process_left_behind_is_taken_away(sockets, tmp_path):
-    """B7: but not the door of another that is alive."""
+async def test_b7_folders_of_a_killed_process_are_removed(sockets, tmp_path):
+    """B7: but not the sockets of a live process."""
     (tmp_path / "desks" / "old").mkdir(parents=True)
     os.utime(tmp_path / "desks" / "old", (0, 0))
 
@@ -261,8 +261,8 @@ async def test_b7_what_a_killed_process_left_behind_is_taken_away(sockets, tmp_p
     assert there == sorted(access.folder.rpartition("/")[2] for access in (one, other))
 
 
-async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(sockets, tmp_path):
-    """B7: its folder is there before anybody can answer behind it."""
+async def test_b7_a_folder_that_another_process_is_setting_up_is_kept(sockets, tmp_path):
+    """B7: its folder exists before its socket listens."""
     (tmp_path / "desks" / "young").mkdir(parents=True)
 
     async with opened(sockets, TurnTools(RecordingWatch())):
@@ -271,8 +271,8 @@ async def test_b7_a_door_that_another_process_is_just_making_is_left_alone(socke
     assert "young" in there
 
 
-async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(sockets, tmp_path):
-    """B7: a turn without one is followed by others, and each tries again."""
+async def test_b7_a_socket_that_fails_to_open_leaves_no_folder(sockets, tmp_path):
+    """B7: later turns try again."""
     async with opened(sockets, TurnTools(RecordingWatch())):
         pass
     sockets.close()
@@ -287,7 +287,7 @@ async def test_b7_a_door_that_can_not_be_made_leaves_nothing_behind(sockets, tmp
 
 @contextmanager
 def files_left(number):
-    """This process can open only so many more."""
+    """Let this process open only so many more files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
     taken = []
@@ -304,8 +304,8 @@ def files_left(number):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(sockets, tmp_path):
-    """B7: those who knock there may fill it, since nobody lets them in."""
+async def test_b7_the_socket_of_a_stopped_process_blocks_nobody(sockets, tmp_path):
+    """B7: its queue may be full, because nothing accepts."""
     (tmp_path / "desks" / "still").mkdir(parents=True)
     listener, probes = _listen(tmp_path / "desks" / "still"), []
     os.utime(tmp_path / "desks" / "still", (0, 0))
@@ -324,8 +324,8 @@ async def test_b7_the_door_of_a_process_that_stands_still_keeps_nobody_waiting(s
     assert "still" in there
 
 
-async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(sockets, tmp_path):
-    """B7: a last line does as well; and one that somebody has removed is made again."""
+async def test_b7_without_a_socket_the_turn_goes_on(sockets, tmp_path):
+    """B7: the agent can signal in text; a removed folder is made again."""
     asked = turn(Box(home="/home", workspace="/work"))
     async with turn_socket(sockets, asked) as access:
         pass
@@ -343,7 +343,7 @@ async def test_b7_where_there_is_no_place_for_one_the_turn_goes_on_without(socke
 
 
 class Deliberate(RecordingWatch):
-    """Thinks before it answers."""
+    """A watch that answers after a pause."""
 
     async def ask(self, ask):
         await anyio.sleep(0.2)
@@ -351,7 +351,7 @@ class Deliberate(RecordingWatch):
 
 
 class Slow(RecordingWatch):
-    """Nobody answers."""
+    """A watch that never answers."""
 
     def __init__(self):
         super().__init__()
@@ -366,8 +366,8 @@ class Slow(RecordingWatch):
         return Answer(leave=Leave.DENY)
 
 
-async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(sockets):
-    """B7, F5: nobody is kept waiting for an answer that nobody wants."""
+async def test_b7_the_question_of_a_disconnected_client_is_withdrawn(sockets):
+    """B7, F5: the ask ends when its client disconnects."""
     watch = Slow()
 
     with anyio.fail_after(30):
@@ -378,8 +378,8 @@ async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(sockets):
 
 
 @pytest.mark.parametrize("line", ["this is no JSON", "[]", "{" * 5000])
-async def test_b7_what_makes_no_sense_is_an_error(sockets, line):
-    """B7: and it goes on."""
+async def test_b7_an_invalid_request_gets_an_error(sockets, line):
+    """B7: later requests are answered."""
     lines = (line, call("progress", percent=1, text="x"))
     async with (
         opened(sockets, TurnTools(RecordingWatch())) as access,
@@ -391,8 +391,8 @@ async def test_b7_what_makes_no_sense_is_an_error(sockets, line):
     assert "result" in noted
 
 
-async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(sockets):
-    """K12: who says too much is shown out, and there is room for so many only."""
+async def test_k12_an_endless_line_and_many_clients_do_no_harm(sockets):
+    """K12: a client with an endless line is disconnected, and the number of clients is limited."""
     tools = TurnTools(RecordingWatch())
 
     async with opened(sockets, tools) as access:
@@ -402,20 +402,20 @@ async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(sockets):
                     await client.send(b"x" * 65_536)
         async with anyio.create_task_group() as group:
             for _ in range(50):
-                group.start_soon(_knock, access)
+                group.start_soon(_connect, access)
         async with connected(access, call("signal", signal="COMPLETE")) as client:
             await answers(client)
 
     assert tools.signals == (Said(signal=Signal.COMPLETE),)
 
 
-async def _knock(access):
+async def _connect(access):
     async with connected(access):
         pass
 
 
-async def test_k12_who_never_stops_talking_keeps_nobody_waiting():
-    """K12: others have their turn although there is always more to read."""
+async def test_k12_a_client_that_never_stops_sending_blocks_nobody():
+    """K12: other tasks run although there is always more to read."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     for _ in range(5):
         theirs.send(b"\n")
@@ -424,10 +424,10 @@ async def test_k12_who_never_stops_talking_keeps_nobody_waiting():
     async def other():
         order.append("other")
 
-    with theirs, SocketClient(ours) as caller:
+    with theirs, SocketClient(ours) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(other)
             for _ in range(5):
-                order.append(await caller.receive())
+                order.append(await client.receive())
 
     assert order.index("other") < 2

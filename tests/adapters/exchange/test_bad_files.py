@@ -1,4 +1,4 @@
-"""B4: what is wrong with a file is said with its line; no tasks are never a success."""
+"""B4: errors in files name the line, and a file without tasks is an error."""
 
 import json
 import os

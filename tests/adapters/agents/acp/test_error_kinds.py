@@ -1,4 +1,4 @@
-"""K10, K13: which class an error has whose only type is its words."""
+"""K10, K13: the failure kind of errors that are only text."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -37,7 +37,7 @@ AT = LocalTime(now=NOW, local=UTC)
         ("", FailureKind.BAD_REQUEST),
     ],
 )
-def test_k10_words_have_a_class(words, kind):
+def test_k10_an_error_text_has_a_kind(words, kind):
     assert failure_of_text(words, AT).kind is kind
 
 
@@ -50,7 +50,7 @@ def test_k10_words_have_a_class(words, kind):
         ("You've hit your usage limit.", None),
     ],
 )
-def test_k13_the_end_of_a_usage_limit_is_read_from_words(words, until):
+def test_k13_the_end_of_a_usage_limit_is_parsed_from_text(words, until):
     result = failure_of_text(words, AT)
 
     assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, until)

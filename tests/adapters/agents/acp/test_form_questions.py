@@ -1,4 +1,4 @@
-"""F5, K10: forms that an agent behind ACP wants filled in, and the modes it can be in."""
+"""F5, K10: forms and session modes of ACP agents."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def said(*answers):
 
 @pytest.mark.parametrize("questions", [[COLOUR], [COLOUR, SIZES]], ids=["one", "two"])
 async def test_f5_a_question_of_the_real_agent_reaches_a_person_and_back(bench, questions):
-    """F5, K10: with its options; an answer in own words reaches the model, too."""
+    """F5, K10: with its options; a free-text answer reaches the model too."""
     call = Call(name="AskUserQuestion", arguments={"questions": questions})
     agent = await bench.agent(lambda asked: (came_back(asked) or [Say(calls=(call,))])[-1])
     watch = RecordingWatch(allows=True, answers=("a shade of teal", "Red, Blue")[: len(questions)])
@@ -58,7 +58,7 @@ async def test_f5_a_question_of_the_real_agent_reaches_a_person_and_back(bench, 
 
 
 async def test_f5_where_nobody_answers_the_real_agent_goes_on(bench):
-    """F5, K18: nobody there is an answer at once, and no failure."""
+    """F5, K18: if nobody is there, the agent is told at once, and the turn doesn't fail."""
     call = Call(name="AskUserQuestion", arguments={"questions": [COLOUR]})
     agent = await bench.agent(lambda asked: "on we go" if came_back(asked) else Say(calls=(call,)))
 
@@ -69,7 +69,7 @@ async def test_f5_where_nobody_answers_the_real_agent_goes_on(bench):
 
 
 async def test_f5_only_a_form_that_people_can_fill_in_is_put_to_them(bench):
-    """F5: an address is declined, nonsense is an error; neither is a yes."""
+    """F5: a URL is declined, and an invalid form gets an error."""
     watch = RecordingWatch(allows=True, answers=("blue",))
 
     result = await taken(bench, "forms", watch)
@@ -79,7 +79,7 @@ async def test_f5_only_a_form_that_people_can_fill_in_is_put_to_them(bench):
     assert [ask.text for ask in watch.asks] == ["Which?"]
 
 
-async def test_f5_whoever_fills_in_a_form_is_let_go_when_it_is_taken_back(bench):
+async def test_f5_a_withdrawn_form_is_not_asked_any_more(bench):
     watch = Thinking()
 
     result = await taken(bench, "hasty_form", watch)
@@ -158,7 +158,7 @@ async def test_k10_a_mode_that_it_does_not_have_fails_the_turn(bench, scenario, 
 
 
 async def test_k10_the_real_agent_takes_its_mode(bench):
-    """K10, K18: in plan mode it is told not to change anything; the model sees that."""
+    """K10, K18: the model sees the instructions of plan mode."""
     agent = await bench.agent(["a plan"], session=SessionSettings(mode="plan"))
 
     with anyio.fail_after(60):
@@ -179,7 +179,7 @@ async def test_k10_the_real_agent_takes_its_mode(bench):
 async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
     bench, scenario, session, mode, notices
 ):
-    """F5, K18: where it offers one; else its record says once that nobody can be sure."""
+    """F5, K18: if it offers one; otherwise the record notes once that the agent decides."""
     agent, watch = bench.peer(scenario, session=session), RecordingWatch()
 
     with anyio.fail_after(60):
@@ -203,7 +203,7 @@ async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
 async def test_f5_codex_behind_either_adapter_asks_for_what_is_wanted(
     bench, scenario, asks_first, file, mode
 ):
-    """F5, K18: by its own names, as modes or among its options; no model answers for people."""
+    """F5, K18: by its own mode names, as modes or options; no model answers for people."""
     with anyio.fail_after(60):
         result = await bench.turn(bench.peer(scenario), asks_first=asks_first)
 
@@ -240,14 +240,14 @@ NODE = ("read-only", "workspace-write", "agent", "agent-full-access")
     ],
 )
 def test_f5_a_mode_is_never_changed_for_a_laxer_one(offered, current, asking, unattended):
-    """F5, K18: of agents that are known; all others stay as they are."""
+    """F5, K18: for known modes; all others stay."""
     assert choose_mode(current, offered, asks_first=True) == asking
     assert choose_mode(current, offered, asks_first=False) == unattended
 
 
 @pytest.mark.parametrize("asks_first", [True, False])
 async def test_f5_its_own_settings_do_not_keep_the_real_agent_from_asking(bench, asks_first):
-    """F5, K18: in its home, where it could write them itself."""
+    """F5, K18: settings in its home, which the agent can write itself."""
     settings = Path(bench.place.home) / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"permissions": {"defaultMode": "acceptEdits"}}')

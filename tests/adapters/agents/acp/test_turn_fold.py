@@ -1,4 +1,4 @@
-"""K10, F1: recorded traces of agents behind ACP, folded without any process."""
+"""K10, F1: folding recorded traces of ACP agents, without a process."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def messages(name):
 
 
 def folded(name):
-    """The fold of a trace, and what it told to its end."""
+    """The fold of a trace, and all its events."""
     fold = TurnFold()
     updates = [told.read_update(each) for each in messages(name) if each.method == "session/update"]
     happened = [each for update in updates for each in fold.add(update)]
@@ -36,7 +36,7 @@ def folded(name):
 
 
 def updated(*updates):
-    """The same of updates that are made up."""
+    """The fold of made-up updates, and its events."""
     fold = TurnFold()
     steps = []
     for each in updates:
@@ -103,7 +103,7 @@ def test_k10_a_plan_is_told_step_by_step():
 
 
 def test_k10_a_failure_that_is_worded_as_a_reply_is_told_by_its_status():
-    """K10, K13: the adapter of codex ends such a turn as one that went well."""
+    """K10, K13: codex's adapter reports such a turn as successful."""
     fold, _ = folded("codex_limit")
 
     assert fold.has_failed
@@ -121,7 +121,7 @@ def test_k10_a_failure_that_passed_is_forgotten():
 
 
 def test_k10_words_belong_to_one_message_until_something_else_is_told():
-    """K10: the reply is the last message, not all that was said in the turn."""
+    """K10: the reply is the last message of the turn."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "status": "pending"}
     thought = {**said("hm"), "sessionUpdate": "agent_thought_chunk"}
 
@@ -139,7 +139,7 @@ def test_k10_words_belong_to_one_message_until_something_else_is_told():
 
 
 def test_k10_a_tool_whose_beginning_was_never_told_is_told_once():
-    """K10: gemini tells only of the end; others tell it twice."""
+    """K10: gemini reports only the end; others report it twice."""
     over = {
         "sessionUpdate": "tool_call_update",
         "toolCallId": "t",
@@ -154,7 +154,7 @@ def test_k10_a_tool_whose_beginning_was_never_told_is_told_once():
 
 
 def test_k12_a_huge_change_is_not_compared():
-    """K12: the time for that grows with the square of its length."""
+    """K12: comparing takes time that grows with the square of the length."""
     change = {"type": "diff", "path": "a", "oldText": "x\n" * 200_000, "newText": "y\n" * 200_000}
     over = {"toolCallId": "t", "kind": "edit", "status": "completed", "content": [change]}
 
@@ -194,7 +194,7 @@ def permission(name):
     return told.read_permission(message)
 
 
-def test_k18_leave_for_a_command_is_asked_in_its_words():
+def test_k18_permission_for_a_command_shows_its_line():
     wanted = permission("claude_command")
 
     ask = read_ask(0, wanted.tool_call, "/project")
@@ -205,7 +205,7 @@ def test_k18_leave_for_a_command_is_asked_in_its_words():
     assert write_answer(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 
-def test_k18_leave_for_a_change_is_asked_with_its_files():
+def test_k18_permission_for_a_change_shows_its_files():
     ask = read_ask(0, permission("claude_file").tool_call, "/project")
 
     assert (ask.kind, ask.paths) == ("edit", ("/project/made.txt",))
@@ -248,7 +248,7 @@ def test_k18_what_no_rule_can_judge_is_for_a_person(call):
 
 
 def test_k12_tools_that_never_end_are_kept_within_bounds():
-    """K12: what an agent gave them is forgotten when it is too much; that they are used, not."""
+    """K12: the contents of calls are dropped if they are too large; the calls are kept."""
     calls = ToolCalls()
     given = {"command": "make"}
 
@@ -269,7 +269,7 @@ def test_k12_tools_that_never_end_are_kept_within_bounds():
 
 
 def test_k12_names_of_tools_are_kept_within_bounds_too():
-    """K12: a title is words of the agent, and may be as long as a line."""
+    """K12: a title comes from the agent and may be as long as a line."""
     calls, title = ToolCalls(), "x" * (MAX_BYTES // 4)
     names = [f"t{number}" for number in range(MAX_CALLS // 10)]
 

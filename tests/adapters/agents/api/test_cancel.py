@@ -1,4 +1,4 @@
-"""K2, R8, K10: a call that is cancelled is over, for the provider too."""
+"""K2, R8, K10: cancelling a call also ends it at the provider."""
 
 import anyio
 import pytest
@@ -17,7 +17,7 @@ WAITING = {
 
 @pytest.mark.parametrize("answer", WAITING.values(), ids=list(WAITING))
 async def test_k2_r8_the_connection_is_closed(connector, answer):
-    """K2, R8: the server sees it go, wherever it was."""
+    """K2, R8: the server sees the disconnect at any stage."""
     async with model_server([answer]) as server:
         agent = connector.at(server)
         async with anyio.create_task_group() as group:
@@ -33,7 +33,7 @@ async def test_k2_r8_the_connection_is_closed(connector, answer):
 
 
 async def test_k10_the_agent_goes_on_after_a_cancelled_turn(connector):
-    """K10: as if nothing had been."""
+    """K10: the next turn works as usual."""
     async with model_server([Fault.SILENCE, "zebra"]) as server:
         agent = connector.at(server)
         with anyio.move_on_after(0.15):
@@ -45,7 +45,7 @@ async def test_k10_the_agent_goes_on_after_a_cancelled_turn(connector):
 
 
 async def test_k12_time_that_is_up_closes_it_too(connector):
-    """K12: the call's own limit, where nobody else has one."""
+    """K12: the call's own time limit."""
     async with model_server([Fault.SILENCE]) as server:
         agent = connector.at(server, limits=CallLimits(total_s=0.1))
         result = await agent.take_turn(turn(None), RecordingWatch())

@@ -1,4 +1,4 @@
-"""K5, K6, K13: what calls cost, and until when a limit holds."""
+"""K5, K6, K13: the cost of calls, and the end of limits."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ def test_k6_the_price_list_knows_the_default_models():
 
 
 def test_k6_own_prices_stand_over_the_list():
-    """K6: one by one; what is not given is the list's."""
+    """K6: each price separately; the list has the others."""
     fresh = TokenCounts(input=1000, output=1000)
 
     assert cost("claude-sonnet-5-5", "anthropic", fresh) == 12_000
@@ -107,7 +107,7 @@ async def test_k6_an_hour_in_the_cache_costs_more():
 
 @pytest.mark.parametrize("value", [None, -1, 0, 10**9 + 1, "7", 7.5, True, float("nan")])
 def test_k5_r5_only_counts_are_believed(value):
-    """R5: where usage is missing or absurd the estimate is charged."""
+    """R5: if usage is missing or implausible, the estimate counts."""
     reported = ReportedUsage(input=value, cached=value, written=value, output=value)
 
     assert count_tokens(reported, 400, 40) == TokenCounts(input=100, output=10)
@@ -152,7 +152,7 @@ def test_k5_no_more_can_come_from_the_cache_than_was_sent():
         ({"retry-after": "soon", "x-ratelimit-reset-tokens": "4s"}, 4),
     ],
 )
-def test_k13_every_way_to_say_until_when_is_understood(headers, seconds):
+def test_k13_every_format_of_a_reset_is_understood(headers, seconds):
     """K13: typed fields of both providers."""
     assert retry_at(headers, "", NOW) == NOW + timedelta(seconds=seconds)
 
@@ -181,8 +181,8 @@ def test_k13_words_count_where_no_field_says_it(message, seconds):
 @pytest.mark.parametrize(
     "name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"]
 )
-def test_k13_nonsense_is_no_time(name, value):
-    """K13, Q18: what can't be meant is not waited for."""
+def test_k13_an_implausible_reset_is_ignored(name, value):
+    """K13, Q18: implausible times are ignored."""
     assert retry_at({name: value}, "", NOW) is None
 
 
@@ -215,7 +215,7 @@ def test_k13_nonsense_is_no_time(name, value):
     ],
 )
 def test_r17_k10_errors_are_told_apart(status, error, kind):
-    """R17, K10: by number, code and words, and every reason can be read."""
+    """R17, K10: by status, code and text, with a readable reason."""
     failed = failure_of(read_fault(status, {"retry-after": "7"}, {"error": error}), NOW)
 
     assert failed.kind is kind
@@ -233,7 +233,7 @@ def test_r17_a_reason_is_one_short_line():
 
 
 def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
-    """R17, K12: halves of characters, escape sequences."""
+    """R17, K12: lone surrogates, escape sequences."""
     failed = failure_of(read_fault(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
 
     assert failed.message == "no ? zebra (HTTP 400)"
@@ -248,10 +248,10 @@ def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
     parts=st.tuples(*[st.floats(0, 1)] * 3),
     for_hour=st.booleans(),
 )
-def test_k5_no_call_costs_more_than_the_dearest_token_times_all(
+def test_k5_no_call_costs_more_than_the_highest_price_per_token(
     model, provider, tokens, parts, for_hour
 ):
-    """K5: so a budget of money holds where tokens are capped; whatever kind and tier they are of."""
+    """K5: so a cost budget holds if tokens are capped, for every kind and price tier."""
     price = TokenPrice(model, provider=provider)
     output = int(tokens * parts[0])
     cached = int((tokens - output) * parts[1])

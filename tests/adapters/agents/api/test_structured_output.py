@@ -1,4 +1,4 @@
-"""R1: replies that are given their shape by the provider, in the dialect it understands."""
+"""R1: structured replies, in each provider's schema dialect."""
 
 import json
 
@@ -85,7 +85,7 @@ replies = st.fixed_dictionaries(
 
 @given(replies)
 def test_r1_a_strict_reply_comes_back_plain(reply):
-    """R1: null where something was left out, and nothing in its place afterwards."""
+    """R1: nulls for missing properties are removed."""
     written = json.dumps({"handoff": None, "final": None} | reply)
 
     assert json.loads(without_nulls(written, ENVELOPE)) == reply
@@ -95,7 +95,7 @@ def test_r1_a_strict_reply_comes_back_plain(reply):
     "text", ["no JSON", "[" * 100_000, "[null]", '"x"', '{"message": null, "other": null}']
 )
 def test_r1_what_does_not_fit_stays_as_it_is(text):
-    """R1: judging it is the room's business."""
+    """R1: the room judges it."""
     assert without_nulls(text, ENVELOPE) == text
 
 
@@ -128,7 +128,7 @@ async def test_r1_nulls_of_the_strict_dialect_are_not_returned(connector):
 
 @pytest.mark.parametrize(("connector", "tries"), [(OPENAI, 2), (OLLAMA, 2), (ANTHROPIC, 3)])
 async def test_r1_a_server_without_it_is_asked_in_words_from_then_on(connector, tries):
-    """R1: otherwise by instruction; the refused way is not tried again."""
+    """R1: otherwise by instruction; the rejected variant is not tried again."""
     said = Say(text=envelope("hi"), fault=Fault.NO_STRUCTURE)
 
     results, asked = await turns(connector, [said], count=3)
@@ -157,7 +157,7 @@ async def test_r1_an_older_claude_is_made_to_use_a_tool():
 
 
 async def test_k9_a_compatible_server_that_has_only_chat_is_used_so():
-    """K9: found out once."""
+    """K9: detected once."""
     only = frozenset({Protocol.CHAT})
 
     results, asked = await turns(OPENAI, [envelope("hi")], count=2, speaks=only, is_vendors=False)
@@ -168,7 +168,7 @@ async def test_k9_a_compatible_server_that_has_only_chat_is_used_so():
 
 
 async def test_k9_a_model_that_is_not_there_is_no_reason_to_ask_otherwise():
-    """K9, R17: a 404 of the model, not of the address."""
+    """K9, R17: a 404 for the model, not for the URL."""
     (result,), asked = await turns(OPENAI, [Fault.NO_MODEL], is_vendors=False)
 
     assert result.kind is FailureKind.BAD_REQUEST

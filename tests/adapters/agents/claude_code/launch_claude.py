@@ -1,4 +1,4 @@
-"""What the tests of Claude Code have in common."""
+"""Helpers for the tests of Claude Code."""
 
 import json
 from contextlib import AsyncExitStack
@@ -30,7 +30,7 @@ def write(path="/project/made.txt", text="x\n"):
 
 
 def came_back(asked):
-    """What the tools that were used have said, as the model is told."""
+    """The tool results in a request to the model."""
     blocks = [
         block
         for message in asked.body["messages"]
@@ -41,7 +41,7 @@ def came_back(asked):
 
 
 def replies(asked):
-    """How often the model has spoken in this conversation."""
+    """The number of the model's replies in this conversation."""
     return sum(message["role"] == "assistant" for message in asked.body["messages"])
 
 
@@ -93,7 +93,7 @@ class Bench:
         return await agent.take_turn(asked, watch or RecordingWatch(allows=True))
 
     def stand_in(self, script):
-        """A program in place of Claude Code, for what that one never does."""
+        """A fake program instead of Claude Code."""
         path = self.work / "stand-in"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
@@ -101,7 +101,7 @@ class Bench:
         return "/project/stand-in"
 
     def hand_over(self):
-        """As root: what was laid into the workspace belongs to who works there."""
+        """As root, give the workspace's files to the agent's user."""
         hand_over(self.work, this_host())
 
     async def until_beating(self):
@@ -116,7 +116,7 @@ class Bench:
 
 
 def used_up_until(at):
-    """All that an account may use is used; how its provider words it."""
+    """The provider's error for an account that is used up."""
     words = f"Claude AI usage limit reached|{at.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
     return Say(error=ErrorReply(429, body))

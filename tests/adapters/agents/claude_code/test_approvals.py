@@ -1,4 +1,4 @@
-"""F5, K18: the real Claude Code asks first, before every command and every change of a file."""
+"""F5, K18: the real Claude Code asks before every command and file change."""
 
 import pytest
 
@@ -36,8 +36,8 @@ def one_by_one(*steps):
 
 
 @pytest.mark.parametrize("permissions", list(PermissionMode))
-async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, permissions):
-    """F5, K18: each command and each file is asked for; a no is told to the model."""
+async def test_f5_denied_actions_are_not_done_in_any_mode(bench, permissions):
+    """F5, K18: it asks for each command and file; the model gets the denial."""
     (bench.work / "old").mkdir()
     (bench.work / "kept.txt").write_text("a\n")
     bench.hand_over()
@@ -61,7 +61,7 @@ async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, permiss
 
 
 async def test_f5_what_is_allowed_is_done(bench):
-    """F5: and then it needs no other leave."""
+    """F5: without another permission."""
     watch = RecordingWatch(allows=True)
     agent = await bench.agent(one_by_one(bash("touch one"), write(FILES[-1]), "zebra"))
 
@@ -88,7 +88,7 @@ async def test_k18_a_command_runs_where_it_was_judged(bench, manner):
 
 
 class Ruled(RecordingWatch):
-    """Where nobody answers, and one rule denies."""
+    """A watch where nobody answers, and one rule denies."""
 
     async def ask(self, ask):
         await super().ask(ask)
@@ -97,7 +97,7 @@ class Ruled(RecordingWatch):
 
 
 async def test_k18_a_rule_counts_where_it_would_not_have_asked(bench):
-    """K18: `touch` is denied; what no rule speaks of is as free, and as asked for, as ever."""
+    """K18: `touch` is denied; commands without a rule are unchanged."""
     watch = Ruled()
     steps = (bash("touch one"), bash("mkdir two"), bash("python3 -c 'pass'"), "zebra")
     agent = await bench.agent(one_by_one(*steps), permissions=PermissionMode.EDITS, ruled=True)

@@ -1,4 +1,4 @@
-"""K9, K10, K12: the real Claude Code keeps the contract of every driver, in the real box."""
+"""K9, K10, K12: the real Claude Code in a real box passes the contract of every driver."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def _judged(came):
 
 
 def _echoed(asked):
-    """What it was told once it had begun."""
+    """The messages that it received during the turn."""
     return asked.blocks[-1] if replies(asked) else ""
 
 

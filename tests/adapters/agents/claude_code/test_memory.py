@@ -1,4 +1,4 @@
-"""What is said piece by piece is read together."""
+"""Output that arrives in pieces is read in batches."""
 
 import json
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ END = line("result", subtype="success", result="zebra")
 
 
 class Talker:
-    """A program that says these things, and is told whatever."""
+    """A program that prints these messages and ignores its input."""
 
     def __init__(self, *said):
         self.asked_at = []
@@ -61,8 +61,8 @@ class Talker:
     ],
     ids=["words", "several", "a beginning", "a request", "a request before", "a flood"],
 )
-async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
-    """K10: whoever waits for something is told at once."""
+async def test_k10_only_text_is_batched(piece, waits):
+    """K10: answers and requests are passed on at once."""
     talker = Talker(piece, END)
     process = TurnProcess(talker, TurnFold("t"), RecordingWatch(), lambda: NOW, PermissionMode.ASK)
 

@@ -1,4 +1,4 @@
-"""F2: the plan that Claude Code keeps as tasks is told as a whole, whichever tools it has for it."""
+"""F2: Claude Code's task list is shown as a whole plan, with each of its tools."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_f2_a_task_that_is_taken_back_is_gone_and_one_that_was_renamed_has_its_n
     ],
 )  # fmt: skip
 def test_f2_of_a_plan_whose_beginning_nobody_saw_what_is_told_is_shown(name, said, given, shown):
-    """F2: after a restart, or in words that are not expected."""
+    """F2: after a restart, or with unexpected output."""
     assert after(Plan(), name, said, **given) == shown
 
 

@@ -1,4 +1,4 @@
-"""B7, F5: the real Claude Code uses our tools: it signals, says how far it is, and asks."""
+"""B7, F5: the real Claude Code uses the turn's tools signal, progress and ask."""
 
 import json
 
@@ -12,7 +12,7 @@ from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_b7_it_signals_and_tells_how_far_it_is(bench):
-    """B7: what it says there are items of its turn; nobody is asked whether it may."""
+    """B7: its calls are items of the turn, and need no permission."""
     await hear(bench, await bench.agent(TELLS))
 
 
@@ -45,7 +45,7 @@ async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(bench, c
 
 
 async def test_b7_a_program_of_the_repository_cannot_use_them(bench):
-    """B7: a repository's own MCP servers and settings are not read; only ours is there."""
+    """B7: the repository's MCP servers and settings are not read."""
     own = {"mcpServers": {"allstop": {"command": "/bin/true"}, "evil": {"command": "/bin/true"}}}
     (bench.work / ".mcp.json").write_text(json.dumps(own))
     bench.hand_over()

@@ -1,4 +1,4 @@
-"""K9, K10: conversations, questions, shaped replies and what they cost, with the real program."""
+"""K9, K10: conversations, questions, structured replies and their cost, with the real program."""
 
 import json
 from uuid import uuid4
@@ -33,7 +33,7 @@ SCHEMA = {
 
 
 async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said(bench):
-    """K10: whoever dies after that can go on with it."""
+    """K10: a crash after that can be resumed."""
     said_when_opened = []
 
     class Early(RecordingWatch):
@@ -51,7 +51,7 @@ async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said
 
 
 async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
-    """K10: the process died between the telling of the name and the first word."""
+    """K10: the process died between the id and the first message."""
     thread, watch = str(uuid4()), RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
 
@@ -64,7 +64,7 @@ async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
 
 
 async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
-    """K10: the copy knows what was said, the original not what the copy says."""
+    """K10: the fork has the history; the original doesn't get the fork's messages."""
     watch = RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
     first = await bench.turn(agent)
@@ -78,7 +78,7 @@ async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
 
 
 async def test_k10_cost_and_tokens_are_of_this_turn(bench):
-    """K10: Claude Code counts from turn to turn, also into another process."""
+    """K10: Claude Code counts on from turn to turn, even in another process."""
     agent = await bench.agent([Say(text="x", input=1000, cached=400, written=100, output=50)])
     first = await bench.turn(agent)
     second = await bench.turn(agent, thread=first.thread)
@@ -108,7 +108,7 @@ async def test_k10_what_its_own_agents_use_is_counted(bench):
 
 
 async def test_f5_a_question_is_answered(bench):
-    """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
+    """F5, K10: the person sees the options, and the answer reaches the tool."""
     watch = RecordingWatch(allows=True, answers=("Right",))
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(
@@ -129,7 +129,7 @@ async def test_f5_a_question_is_answered(bench):
 
 
 async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
-    """K18: nobody there to ask means no, and the agent is told."""
+    """K18: if nobody is there, the request is denied, and the agent is told."""
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
 
@@ -152,7 +152,7 @@ async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
 
 
 async def test_f5_two_things_are_asked_at_once(bench):
-    """K10, K18: a second ask does not wait for the first; words of a shell are no argv."""
+    """K10, K18: a second ask doesn't wait for the first; shell syntax has no argv."""
     both = Say(calls=(bash("make one").calls[0], bash("make two; rm -rf ~").calls[0]))
     watch = RecordingWatch(allows=False)
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else both)
@@ -167,7 +167,7 @@ async def test_f5_two_things_are_asked_at_once(bench):
 
 
 async def test_k10_what_it_did_is_kept_in_order(bench):
-    """K10: finished items: words, commands with the end of their output, files."""
+    """K10: finished items: messages, commands with the end of their output, files."""
     watch = RecordingWatch(allows=True)
     agent = await bench.agent([bash("echo giraffe"), write(), "zebra"])
 
@@ -183,7 +183,7 @@ async def test_k10_what_it_did_is_kept_in_order(bench):
 
 
 async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
-    """K10: the text is the JSON; what is shown meanwhile is its message, also in a room."""
+    """K10: the text is the JSON; its message is shown live, also in a room."""
     watch = RecordingWatch()
     reply = Call(name="StructuredOutput", arguments={"message": "a zebra"})
     talk = Talk(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)

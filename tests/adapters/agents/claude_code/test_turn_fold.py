@@ -1,4 +1,4 @@
-"""K10, K13: from recorded messages to what happens; no process, no clock."""
+"""K10, K13: folding recorded messages, without a process or clock."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -62,7 +62,7 @@ def became(state, name="n"):
 
 
 def test_b20_an_end_counts_only_when_all_it_was_told_is_taken_up():
-    """B20: what comes too late for a reply is answered by the next one, of the same turn."""
+    """B20: a late message is answered by the next reply of the same turn."""
     fold = TurnFold("thread")
     fold.unconfirmed.add("n")
 
@@ -101,7 +101,7 @@ def test_b20_a_failure_is_one_whatever_it_was_told():
     ],
 )
 def test_k10_what_it_did_is_an_item(name, kind, words):
-    """K10; and one who was denied because nobody can be asked says so."""
+    """K10: also a denial because nobody can be asked."""
     items = [item for item in told(name) if isinstance(item, Item) and item.kind == kind]
 
     assert len(items) == 1
@@ -127,7 +127,7 @@ def test_k10_a_cancelled_ask_is_dropped():
     ],
 )
 def test_k10_a_turn_that_failed_says_why(name, kind, words):
-    """K10: also where the words come in a list of errors."""
+    """K10: also if the text comes in a list of errors."""
     end = told(name)[-1]
 
     assert end.kind is kind
@@ -135,7 +135,7 @@ def test_k10_a_turn_that_failed_says_why(name, kind, words):
 
 
 def test_k10_a_shaped_reply_is_its_json():
-    """K10: only the words of its message are shown."""
+    """K10: only its message is shown."""
     happenings = told("structured")
 
     assert "".join(h.text for h in happenings if isinstance(h, Live)) == "zebra"
@@ -144,7 +144,7 @@ def test_k10_a_shaped_reply_is_its_json():
 
 
 def test_k10_usage_is_what_was_added_in_this_turn():
-    """K10, K7: cost and tokens go on from turn to turn, and over several models."""
+    """K10, K7: cost and tokens accumulate over turns and models."""
     fold = TurnFold("thread")
     fold.before = Session(
         total_cost_usd=1.5, model_usage={"a": ModelUsage(input_tokens=10, output_tokens=5)}
@@ -160,7 +160,7 @@ def test_k10_usage_is_what_was_added_in_this_turn():
 
 
 def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():
-    """K13: by the delay that Claude Code itself tells before it waits."""
+    """K13: by the delay that Claude Code reports before it waits."""
     retry = {"type": "system", "subtype": "api_retry", "error": "rate_limit", "error_status": 429}
 
     (short,) = fed({**retry, "retry_delay_ms": 600})
@@ -175,7 +175,7 @@ def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():
 
 
 def test_k13_a_typed_reset_wins_over_words():
-    """K13: a subscription tells its limits in messages of their own."""
+    """K13: a subscription reports its limits in separate messages."""
     until = AT.now + timedelta(hours=3)
     info = {"status": "rejected", "resetsAt": until.timestamp(), "rateLimitType": "five_hour"}
     words = "You've hit your limit · resets 11pm (UTC)"
@@ -199,7 +199,7 @@ def test_k13_a_typed_reset_wins_over_words():
     ],
 )
 def test_k10_a_failure_without_a_status_is_known_by_its_name(fields, kind):
-    """K10: typed fields first, words never."""
+    """K10: by typed fields, never by text."""
     assistant = {"type": "assistant", "message": {"content": [{"type": "text", "text": "oh"}]}}
 
     (end,) = fed({**assistant, **fields}, result(is_error=True, result="oh"))
@@ -220,21 +220,21 @@ def test_k10_a_failure_without_a_status_is_known_by_its_name(fields, kind):
     ],
 )
 def test_k10_a_failure_with_a_status_is_known_by_it(status, kind):
-    """K10: as for every model; a failed call calls itself a success."""
+    """K10: as for every model; a failed call has the subtype "success"."""
     (end,) = fed(result(is_error=True, api_error_status=status, result="oh"))
 
     assert (end.kind, end.message) == (kind, f"oh (HTTP {status})")
 
 
 def test_k10_a_reply_about_limits_is_no_limit():
-    """K10, K13: only what failed is looked at."""
+    """K10, K13: only failures are searched."""
     (end,) = fed(result(result="You've hit your limit · resets 11pm"))
 
     assert isinstance(end, TurnDone)
 
 
-def test_k10_what_others_say_for_it_is_not_its_reply():
-    """K10: the words of agents it has sent are neither shown nor kept as its own."""
+def test_k10_the_output_of_subagents_is_not_its_reply():
+    """K10: the output of subagents is neither shown nor kept as its own."""
     delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "sub"}}
     spoken = {"content": [{"type": "text", "text": "sub"}]}
 
@@ -245,7 +245,7 @@ def test_k10_what_others_say_for_it_is_not_its_reply():
 
 
 def test_k12_a_lost_line_matters_only_if_it_was_needed():
-    """K12: what others wrote stands in a line escaped, and is no end."""
+    """K12: quoted text is escaped in a line, and doesn't look like an end."""
     quoted, needed = b'{\\"type\\":\\"result\\"', b'{"type":"result"'
 
     (harmless,) = TurnFold("t").feed(OversizedLine(99, quoted, b""), lambda: AT)
@@ -255,7 +255,7 @@ def test_k12_a_lost_line_matters_only_if_it_was_needed():
     assert isinstance(end, Failed)
 
 
-def test_k12_nonsense_is_told_only_so_often():
+def test_k12_unreadable_lines_are_noted_only_a_few_times():
     """K12: a program that prints a million lines of something else."""
     fold = TurnFold("thread")
 
@@ -265,7 +265,7 @@ def test_k12_nonsense_is_told_only_so_often():
 
 
 def test_k18_an_unknown_request_is_told_apart():
-    """K18: it is for whoever drives to refuse it."""
+    """K18: the process answers it with an error."""
     request = {"subtype": "elicitation", "message": {"deep": [1]}}
 
     assert fed({"type": "control_request", "request_id": "r", "request": request}) == [
@@ -274,7 +274,7 @@ def test_k18_an_unknown_request_is_told_apart():
 
 
 def test_k12_whatever_it_does_is_a_sign_of_life():
-    """K12: thinking, writing a long file, a long command, somebody it has sent."""
+    """K12: thinking, writing a long file, a long command, a subagent."""
 
     def delta(**fields):
         return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": fields}}

@@ -1,4 +1,4 @@
-"""K9, K10, K12: the codex driver keeps the contract of every driver, against the real program."""
+"""K9, K10, K12: the codex driver with the real program passes the contract of every driver."""
 
 import pytest
 
@@ -44,14 +44,14 @@ class TestCodex(AgentContract):
 
 
 class TestCodexInRooms(TestCodex):
-    """K10, F6: without one, all conversations in one app-server."""
+    """K10, F6: without a workspace, all conversations share one app-server."""
 
     @pytest.fixture
     def place(self):
         return None
 
     async def test_k10_a_conversation_goes_on(self, agents, place):
-        """K10: resumed by another object; the first has let go, as codex demands."""
+        """K10: resumed by another object after the first was closed, as codex requires."""
         first_agent = agents(Behaviour.COUNTS)
         first = await first_agent.take_turn(turn(place), RecordingWatch())
         await first_agent.close()

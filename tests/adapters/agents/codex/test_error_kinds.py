@@ -1,4 +1,4 @@
-"""K10, K13: errors of codex by their type, else by their words."""
+"""K10, K13: the kinds of codex's errors, by type or else by text."""
 
 from datetime import UTC, datetime
 

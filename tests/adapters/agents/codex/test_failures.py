@@ -1,4 +1,4 @@
-"""F1, K10, K13: what goes wrong in a turn of the real codex, and what it is called."""
+"""F1, K10, K13: failures in a turn of the real codex, and their kinds."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -48,7 +48,7 @@ async def test_q18_k10_a_failure_has_its_class(stage):
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(stage, fault):
-    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it."""
+    """Q18, K12: silence, or 256 MB without text; the turn's timer ends it."""
     server = await stage.model([fault])
 
     result = await result_of(stage.agent(server), server, stage.launcher)
@@ -59,7 +59,7 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(stage, fault):
 
 @pytest.mark.parametrize("fault", [Fault.BROKEN_JSON, Fault.WRONG_TYPES, Fault.NESTED])
 async def test_q18_a_spoiled_piece_is_no_word_of_the_reply(stage, fault):
-    """Q18: codex takes its reply from the whole that is told at its end, not from the pieces."""
+    """Q18: codex takes its reply from the final event, not from the deltas."""
     agent = await stage.agent_that(fault)
 
     result = await agent.take_turn(turn(None), RecordingWatch())
@@ -69,7 +69,7 @@ async def test_q18_a_spoiled_piece_is_no_word_of_the_reply(stage, fault):
 
 
 async def test_q18_words_without_end_are_shown_and_not_kept(stage):
-    """Q18: 256 MB of deltas; what is no reply in the end is none, and its class is told."""
+    """Q18: 256 MB of deltas without a valid reply are a failure with a kind."""
     scales = Scales()
     agent = await stage.agent_that(Fault.ENDLESS_WORDS)
 
@@ -108,7 +108,7 @@ async def test_k13_the_reset_of_a_usage_limit_is_known_by_its_typed_fields(stage
 
 @pytest.mark.parametrize("hours", [1, 72])
 async def test_k13_the_reset_of_a_usage_limit_is_read_from_words(stage, hours):
-    """K13: then texts; the same day and another are worded differently."""
+    """K13: then text; the same day and another day have different formats."""
     at = SystemClock().now() + timedelta(hours=hours)
     body = {"error": {**USED_UP, "resets_at": int(at.timestamp())}}
     agent = await stage.agent_that(Say(error=ErrorReply(429, body)))
@@ -132,7 +132,7 @@ async def test_k10_a_cut_stream_is_tried_again_within_the_turn_and_shown(stage):
 
 
 async def test_f1_a_conversation_that_is_not_there_begins_again_and_says_so(stage):
-    """F1: codex writes one down with its first turn; whoever dies before that can go on."""
+    """F1: codex saves a conversation with its first turn; an earlier crash can be resumed."""
     agent, watch = await stage.agent_that("zebra"), RecordingWatch()
     lost = "01a1e2a3-0000-7000-8000-000000000000"
 
@@ -145,7 +145,7 @@ async def test_f1_a_conversation_that_is_not_there_begins_again_and_says_so(stag
 
 
 async def test_r18_it_goes_on_after_kill_9_right_after_its_thread_was_named(stage):
-    """R18, F1: the name is on record before codex has put down anything."""
+    """R18, F1: the id is on record before codex has saved anything."""
 
     class KilledError(Exception):
         pass
@@ -168,7 +168,7 @@ async def test_r18_it_goes_on_after_kill_9_right_after_its_thread_was_named(stag
 
 
 async def test_f1_a_conversation_that_codex_refuses_is_said_to_be_missing(stage):
-    """F1: for another reason than that it isn't there."""
+    """F1: for a reason other than a missing conversation."""
     agent = await stage.agent_that("zebra")
 
     result = await agent.take_turn(turn(None, thread="no name of codex's"), RecordingWatch())

@@ -1,4 +1,4 @@
-"""K10, B20: what codex is told while it is at work."""
+"""K10, B20: messages to codex during a turn."""
 
 import anyio
 import pytest
@@ -12,7 +12,7 @@ SLOWLY = Say(pieces=("begun", *("…",) * 20), pause_s=0.05)
 
 
 async def test_b20_its_model_is_asked_again_with_what_was_said(stage, place):
-    """B20: even while it says its last words, which are cut off."""
+    """B20: even during its last reply, which is cut off."""
     server = await stage.model(lambda asked: "heard" if "horse" in asked.user else SLOWLY)
     agent, watch, results = stage.agent(server), RecordingWatch(), []
 
@@ -30,7 +30,7 @@ async def test_b20_its_model_is_asked_again_with_what_was_said(stage, place):
 
 
 async def test_b20_in_rooms_it_is_told_too(stage):
-    """B20, F6: one server for all; each is told its own."""
+    """B20, F6: one server for all; each conversation gets its own messages."""
     server = await stage.model(lambda asked: asked.blocks[-1] if "zebra" in asked.user else SLOWLY)
     agent, watch, other, results = stage.agent(server), RecordingWatch(), RecordingWatch(), []
 
@@ -51,7 +51,7 @@ async def test_b20_in_rooms_it_is_told_too(stage):
 
 @pytest.mark.parametrize(("scenario", "told"), [("refuses", []), ("takes_late", ["zebra"])])
 async def test_b20_only_what_it_has_taken_counts_as_told(peer, place, scenario, told):
-    """B20: what it refuses is left for the next prompt; an end does not hide that it took it."""
+    """B20: rejected messages are left for the next prompt; accepted ones count even after the end."""
     watch = RecordingWatch()
     watch.say("zebra")
 

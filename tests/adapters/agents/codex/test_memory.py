@@ -1,4 +1,4 @@
-"""What is told piece by piece is read together, and what is of no use is not told at all."""
+"""Notifications are read in batches, and unwanted ones are not sent."""
 
 import json
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ DELTA = note("item/agentMessage/delta", delta="zebra")
 
 
 class Talker:
-    """A program that says these things, and then nothing more."""
+    """A program that prints these messages, then nothing more."""
 
     def __init__(self, *said):
         self.asked_at = []
@@ -51,8 +51,8 @@ class Talker:
     ],
     ids=["words", "several", "an end", "a request", "an answer", "a flood"],
 )
-async def test_k10_only_words_wait_for_those_that_follow(said, waits):
-    """K10: whoever waits for something is told at once."""
+async def test_k10_only_text_is_batched(said, waits):
+    """K10: answers and requests are passed on at once."""
     talker, heard = Talker(said, DELTA), []
     server = AppServer(talker, 60.0)
     with server.listening("t", lambda message, where: heard.append(message.method) or True):
@@ -66,7 +66,7 @@ async def test_k10_only_words_wait_for_those_that_follow(said, waits):
 
 
 class Overheard:
-    """A launcher that keeps the methods its programs name."""
+    """A launcher that records the methods of its programs' messages."""
 
     def __init__(self, launcher):
         self.isolation = launcher.isolation
@@ -95,7 +95,7 @@ class _Child:
 
 
 async def test_f1_the_real_one_leaves_out_what_is_of_no_use(stage, place):
-    """F1: it tells of the turn, and not of what nobody looks at."""
+    """F1: it sends the turn's notifications, and none of the unwanted ones."""
     stage.launcher = Overheard(stage.launcher)
     agent = await stage.agent_that("zebra")
 

@@ -1,4 +1,4 @@
-"""F1, F9: codex reviews by its own means."""
+"""F1, F9: codex's own review."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def told(asked):
 
 
 async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, place):
-    """F1, F9: review/start; the reviewer has fresh eyes, and the agent knows the findings."""
+    """F1, F9: review/start; the reviewer has a fresh context, and the agent gets the findings."""
     server = await stage.model(["made it", run("echo hello"), json.dumps(FOUND), "mended"])
     agent = stage.agent(server)
     made = await agent.take_turn(turn(place, "make it"), RecordingWatch())
@@ -64,7 +64,7 @@ async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, plac
 
 
 async def test_k5_a_review_is_charged_by_estimate(stage, place):
-    """K5, F9: codex tells nothing of what a review uses; it must not be free."""
+    """K5, F9: codex doesn't report a review's usage; it must not be free."""
     server = await stage.model(["made it", run("seq 2000"), "Nothing to say."])
     agent = stage.agent(server)
     made = await agent.take_turn(turn(place), RecordingWatch())

@@ -1,4 +1,4 @@
-"""F1, F6, K2: stopping one conversation of the real codex, and all its commands, but no other."""
+"""F1, F6, K2: stopping ends one conversation of the real codex and its commands, and no other."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ async def stopped_when(condition, agent, asked, watch):
 async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations(
     stage, tmp_path, waits_ms
 ):
-    """K10, F6: codex lets commands in the background live on after an interrupt."""
+    """K10, F6: codex itself leaves background commands running after an interrupt."""
     beat = tmp_path / "room" / "beat.txt"
 
     def answer(asked):
@@ -59,7 +59,7 @@ async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations
 
 
 async def test_k10_commands_left_in_the_background_end_with_the_turn(stage, tmp_path):
-    """K10, K2: a turn may end while a command runs; nothing of it is left."""
+    """K10, K2: a turn may end while a command runs; the command is ended."""
     beat = tmp_path / "room" / "beat.txt"
     agent = await stage.agent_that(run(BEATS, yield_time_ms=250), "zebra")
 
@@ -73,7 +73,7 @@ async def test_k10_commands_left_in_the_background_end_with_the_turn(stage, tmp_
 
 
 async def test_f6_many_conversations_share_one_server(stage, tmp_path):
-    """F6: all at once, each with its own answer; a hanging one holds nobody up."""
+    """F6: all at once, each with its own answer; a hanging one doesn't block others."""
     server = await stage.model(
         lambda asked: SLOW if "hang" in asked.blocks[-1] else f"to {asked.blocks[-1]}"
     )
@@ -100,7 +100,7 @@ async def test_f6_many_conversations_share_one_server(stage, tmp_path):
 
 
 async def test_f1_its_death_in_mid_turn_fails_the_turn_and_the_next_one_goes_on(stage):
-    """F1: restart, and `thread/resume`; what was said before is remembered."""
+    """F1: restart and `thread/resume`; the history is kept."""
     server = await stage.model(
         lambda asked: SLOW if asked.blocks[-1] == "hang" else f"{len(asked.blocks)} blocks"
     )
@@ -129,7 +129,7 @@ async def test_f1_its_death_in_mid_turn_fails_the_turn_and_the_next_one_goes_on(
 
 
 async def test_f1_a_conversation_has_one_writer(stage):
-    """F1: two servers on one conversation is a failure that passes."""
+    """F1: two servers on one conversation cause a temporary failure."""
     server = await stage.model(["zebra"])
     first, second = stage.agent(server), stage.agent(server)
     begun = await first.take_turn(turn(None), RecordingWatch())
@@ -144,7 +144,7 @@ async def test_f1_a_conversation_has_one_writer(stage):
 
 
 async def test_k10_after_close_it_starts_again_when_it_is_wanted(stage, tmp_path):
-    """K10: closing ends the server; nothing is alive."""
+    """K10: closing ends the server and its processes."""
     agent = await stage.agent_that("zebra")
     await agent.take_turn(turn(None), RecordingWatch())
 
@@ -154,8 +154,8 @@ async def test_k10_after_close_it_starts_again_when_it_is_wanted(stage, tmp_path
     assert (await agent.take_turn(turn(None), RecordingWatch())).text == "zebra"
 
 
-async def test_k10_when_nobody_can_be_told_any_more_the_turn_is_stopped(stage):
-    """K10, F6: whoever watched was superseded; the error is theirs, the conversation stands still."""
+async def test_k10_a_failing_watch_stops_the_turn(stage):
+    """K10, F6: if the watch fails, its error is raised and the conversation is stopped."""
 
     class Superseded(RecordingWatch):
         async def saw(self, item):

@@ -1,4 +1,4 @@
-"""K5: a turn of codex ends when it has used all the tokens it may."""
+"""K5: a turn of codex ends at its token cap."""
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ def spends(command="true", tokens=100):
 
 
 async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(stage, place):
-    """K5: passed by one call at most; what it used is told, and the conversation goes on."""
+    """K5: exceeded by one call at most; the usage is reported, and the conversation can be resumed."""
     server = await stage.model([spends()] * 3 + [spends("sleep 60"), Say(text="on", input=7)])
     agent = stage.agent(server)
     watch = RecordingWatch()

@@ -1,4 +1,4 @@
-"""B7, F5: the real codex uses our tools: it signals, says how far it is, and asks."""
+"""B7, F5: the real codex uses the turn's tools signal, progress and ask."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def offered(asked):
 
 
 async def test_b7_it_signals_and_tells_how_far_it_is(stage, place):
-    """B7: what it says there are items of its turn, and a claim like the line of its message."""
+    """B7: its calls are items of the turn, and a claim like the last line of its message."""
     agent = await stage.agent_that(
         use("allstop_progress", percent=40, text="the parser reads"),
         use("allstop_signal", signal="COMPLETE"),
@@ -85,7 +85,7 @@ async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(stage, p
 
 
 async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
-    """B7: also in the next turn, in another process; and never where there is no work."""
+    """B7: also in the next turn, in another process; never without a workspace."""
     signal = use("allstop_signal", signal="BLOCKED", text="no access")
     answers = iter(["one", signal, "two", "three"])
     server = await stage.model(lambda asked: next(answers))
@@ -121,7 +121,7 @@ for line in sys.stdin:
 
 
 def with_server(place, tools):
-    """As an adapter for codex does: a server that it starts, named in its settings."""
+    """Name an MCP server in codex's settings, as an adapter does."""
     work, home = Path(place.workspace), Path(place.home, ".codex")
     (work / "server.py").write_text(BEHIND_MCP.format(tools=json.dumps(tools)))
     home.mkdir()
@@ -139,7 +139,7 @@ def with_server(place, tools):
     ids=["ours", "other"],
 )
 async def test_b7_it_uses_our_tools_unasked_where_they_come_by_mcp(stage, place, annotations, came):
-    """B7, K18: an agent that heeds what is said of a tool asks nobody; about others it asks."""
+    """B7, K18: an agent that honours tool annotations asks only about other tools."""
     place = with_server(place, [{**SERVER.tools[0], "annotations": annotations}])
     call = Call(name="signal", group="mcp__allstop", arguments={"signal": "COMPLETE"})
     use = Say(text="", calls=(call,))

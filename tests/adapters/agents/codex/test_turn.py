@@ -1,4 +1,4 @@
-"""F1, K9, K10: what a turn of the real codex tells, and what it costs."""
+"""F1, K9, K10: the items and cost of a turn of the real codex."""
 
 import json
 import uuid
@@ -17,7 +17,7 @@ PLAN = [{"step": "look", "status": "completed"}, {"step": "write", "status": "in
 
 
 async def test_f1_all_it_does_is_told_once_it_is_done(stage, place):
-    """F1: plan, commands, files, words and the diff are items of the record."""
+    """F1: plan, commands, files, messages and the diff are items of the record."""
     agent = await stage.agent_that(
         Say(calls=(Call(name="update_plan", arguments={"plan": PLAN}),)),
         run("echo hello"),
@@ -40,7 +40,7 @@ async def test_f1_all_it_does_is_told_once_it_is_done(stage, place):
 
 
 async def test_k10_the_conversation_has_its_name_before_anything_is_said(stage, place):
-    """K10, F1: a crash right after it is found again."""
+    """K10, F1: a crash right after that can be resumed."""
     server = await stage.model(["zebra"])
     asked_before = []
 
@@ -57,7 +57,7 @@ async def test_k10_the_conversation_has_its_name_before_anything_is_said(stage, 
 
 
 async def test_k10_usage_is_of_this_turn_over_all_calls_of_the_model(stage, place):
-    """K10, K7: several calls are summed; what the conversation used before is not."""
+    """K10, K7: several calls are summed, without the conversation's earlier usage."""
     agent = await stage.agent_that(
         Say(calls=run("true").calls, input=100, cached=10, output=5),
         Say(calls=run("true").calls, input=200, cached=100, output=7),
@@ -73,7 +73,7 @@ async def test_k10_usage_is_of_this_turn_over_all_calls_of_the_model(stage, plac
 
 
 async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place):
-    """F1, K10: codex tells the same numbers again around a compaction."""
+    """F1, K10: codex repeats its numbers around a compaction."""
     agent = await stage.agent_that(
         Say(text="full", input=250_000, output=1),
         Say(text="a summary", input=100, output=2),
@@ -90,7 +90,7 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
 
 
 async def test_k10_how_much_of_a_limit_is_used_is_shown_as_it_is_told(stage, place):
-    """K10: what the provider says with a reply."""
+    """K10: as the provider reports it with a reply."""
     headers = {
         "x-codex-primary-used-percent": "40",
         "x-codex-primary-window-minutes": "300",
@@ -105,7 +105,7 @@ async def test_k10_how_much_of_a_limit_is_used_is_shown_as_it_is_told(stage, pla
 
 
 async def test_k10_a_reply_can_be_given_a_shape(stage, place):
-    """K10: the schema of a talk's reply reaches the model."""
+    """K10: the reply's schema reaches the model."""
     schema = {
         "type": "object",
         "properties": {"message": {"type": "string"}},
@@ -161,7 +161,7 @@ async def test_k11_the_environment_is_a_list_and_commands_never_see_the_key(
 
 
 async def test_k14_the_box_is_the_sandbox(stage, place):
-    """K14: it writes its workspace and sees nothing else; codex's own sandbox isn't needed."""
+    """K14: it can write its workspace and see nothing else, without codex's own sandbox."""
     command = "touch /project/here; touch /usr/there; echo $TMPDIR"
     server = await stage.model(lambda asked: (outputs(asked) or [run(command)])[-1])
 
@@ -173,7 +173,7 @@ async def test_k14_the_box_is_the_sandbox(stage, place):
 
 
 async def test_k14_without_a_box_codex_has_its_own_sandbox(host, stage, place, tmp_path):
-    """K14: its home is not in the temporary folder, or none of its commands would run."""
+    """K14: its home is outside the temporary folder, because codex refuses one there."""
     how = Isolation(boxed=False, allowed=True, how="somebody said that it is fine")
     stage.launcher = ProcessLauncher(
         isolation=how, start=bare(host, how), live_dir=tmp_path / "live"

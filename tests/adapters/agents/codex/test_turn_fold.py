@@ -1,4 +1,4 @@
-"""F1, F2: recorded traces of codex 0.163, folded without any process."""
+"""F1, F2: folding recorded traces of codex 0.163, without a process."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_f2_the_same_trace_gives_the_same_steps(name):
 
 
 def test_f1_what_is_asked_in_a_trace():
-    """F1: commands as words, an edit with its diff from the item."""
+    """F1: commands as argv, an edit with its diff from the item."""
     fold = TurnFold()
     asks = []
     for message in messages("work"):
@@ -95,7 +95,7 @@ def test_f1_words_are_live_before_they_are_an_item():
 
 
 def test_f1_an_end_is_one_however_it_is_worded():
-    """F1: a turn that can't be understood is not waited for."""
+    """F1: an unreadable end still ends the turn."""
     fold = TurnFold()
     fold.turn = "x"
 
@@ -137,7 +137,7 @@ def asked(method, **params):
     ],
 )
 def test_k18_a_command_is_its_words_only_where_it_is_nothing_else(command, argv, line):
-    """K18: literal words; anything else stays the argument of a shell."""
+    """K18: plain words; anything else stays a shell's argument."""
     ask = read_ask(asked("commandExecution/requestApproval", command=command, cwd="/w"), None, "/w")
 
     assert ask == Ask(id="i", kind="command", argv=argv, text=line or 'git commit -m "two words"')
@@ -154,7 +154,7 @@ def test_k18_a_command_is_its_words_only_where_it_is_nothing_else(command, argv,
     ],
 )
 def test_k18_what_is_more_than_a_command_is_a_question(params):
-    """K18: no rule for a command covers it, and none is shown but a part of one."""
+    """K18: no rule for commands covers it, and rules never see a part of a command."""
     ask = read_ask(asked("commandExecution/requestApproval", **params), None, "")
 
     assert (ask.kind, ask.argv) == ("question", ())
@@ -162,7 +162,7 @@ def test_k18_what_is_more_than_a_command_is_a_question(params):
 
 
 def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
-    """F1: a newer codex tells more; what is known and of no use leaves no trace."""
+    """F1: notifications of a newer codex are noted once; known unneeded ones are not."""
     fold = TurnFold()
     strange = [note("moon/risen", threadId="t"), note("moon/risen"), note("thread/status/changed")]
 
@@ -175,7 +175,7 @@ def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
 
 @pytest.mark.parametrize("order", ["note item", "item note", "note", "item"])
 def test_f4_a_compaction_counts_once_however_it_is_told(order):
-    """F4: as an item, as a note, or as both."""
+    """F4: as an item, as a notification, or as both."""
     fold = TurnFold()
     told = {
         "note": note("thread/compacted", threadId="t"),
@@ -188,7 +188,7 @@ def test_f4_a_compaction_counts_once_however_it_is_told(order):
 
 
 def test_k10_how_much_of_a_limit_is_used_is_shown():
-    """K10: of each window that is told."""
+    """K10: for each reported window."""
     windows = {
         "primary": {"usedPercent": 40, "windowDurationMins": 300, "resetsAt": 1},
         "secondary": {"usedPercent": 7},
