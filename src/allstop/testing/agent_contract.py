@@ -25,18 +25,18 @@ from allstop.ports import Agent, Box, Live, Turn
 
 
 class Behaviour(StrEnum):
-    SAYS_WORD = "says the word zebra and ends"
-    ECHOES_LENGTH = "says how many characters the prompt has"
+    SAYS_WORD = "replies zebra"
+    ECHOES_LENGTH = "replies with the number of characters in the prompt"
     WRITES_FILE = "writes made.txt in its workspace"
-    FAILS = "fails for a reason of its own: out of cheese"
+    FAILS = "fails with the message: out of cheese"
     LIMITED = "is at its rate limit"
-    LIMITED_FOR_HOURS = "is at its limit, and says that it serves again in two hours"
-    HANGS = "says begun, starts a process that beats into beat.txt, and never ends"
-    FLOODS = "says 20 MB, then the word zebra"
-    GARBLES = "says bytes that are no UTF-8, then the word zebra"
-    COUNTS = "says turn 1, turn 2, … in one conversation"
-    ASKS = "asks whether it may run `make install`, and says allowed or denied"
-    HEARS = "says begun, goes on until heard.txt is there, and says what it was told meanwhile"
+    LIMITED_FOR_HOURS = "is at its limit, which it says ends in two hours"
+    HANGS = "prints begun, starts a process that keeps writing to beat.txt, and never ends"
+    FLOODS = "replies 20 MB, then zebra"
+    GARBLES = "replies invalid UTF-8, then zebra"
+    COUNTS = "replies turn 1, turn 2, … in one conversation"
+    ASKS = "asks whether it may run `make install`, and replies allowed or denied"
+    HEARS = "prints begun, waits for heard.txt, and replies with the messages it got meanwhile"
     USES = "uses 100 tokens of input and 20 of output"
 
 
