@@ -22,7 +22,7 @@ import anyio
 
 from allstop.adapters.agents.acp import AcpAgent
 from allstop.adapters.agents.acp import Setup as AcpSetup
-from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 from allstop.adapters.agents.codex import CodexAgent, Setup
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.launcher import ProcessLauncher
@@ -32,7 +32,7 @@ from allstop.adapters.processes.sandbox_probe import BOXED
 from allstop.core.moves import TurnDone
 from allstop.ports import Box, Launch
 from allstop.programs import Tail, run_to_end
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from common import go_first, say_load
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -58,17 +58,24 @@ def served():
 
 def codex(url: str, launcher: ProcessLauncher, home: Path) -> CodexAgent:
     setup = Setup(
-        program=str(program("codex")), room=Box(home=str(home)), model="gpt-5.5", base_url=f"{url}/v1",
+        program=str(program("codex")), fallback_box=Box(home=str(home)), model="gpt-5.5", base_url=f"{url}/v1",
         key=KEY, key_name="BENCH_API_KEY", retries=0,
     )  # fmt: skip
     return CodexAgent(setup, name="codex", launcher=launcher, clock=SystemClock())
 
 
 def claude(
-    url: str, launcher: ProcessLauncher, home: Path, leave: Leave = Leave.ASK
+    url: str,
+    launcher: ProcessLauncher,
+    home: Path,
+    permissions: PermissionMode = PermissionMode.ASK,
 ) -> ClaudeCodeAgent:
-    how = Program(path=str(program("claude")), key=KEY, base_url=url, env={}, leave=leave)
-    return ClaudeCodeAgent(how, launcher=launcher, clock=SystemClock(), room=Box(home=str(home)))
+    how = Program(
+        path=str(program("claude")), key=KEY, base_url=url, env={}, permissions=permissions
+    )
+    return ClaudeCodeAgent(
+        how, launcher=launcher, clock=SystemClock(), fallback_box=Box(home=str(home))
+    )
 
 
 def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
@@ -78,7 +85,7 @@ def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
     for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
         (shown / name).symlink_to(program(real))
     setup = AcpSetup(
-        argv=(str(shown / "claude-agent-acp"),), room=Box(home=str(home)), key=KEY,
+        argv=(str(shown / "claude-agent-acp"),), fallback_box=Box(home=str(home)), key=KEY,
         key_name="ANTHROPIC_API_KEY",
         env={
             "ANTHROPIC_BASE_URL": url,
@@ -99,7 +106,7 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
     used, took, boxes = [], [], []
     for _ in range(turns + 1):
         cpu, wall = time.process_time(), time.perf_counter()
-        result = await agent.take_turn(turn(place, "Go on.", thread), Onlooker())
+        result = await agent.take_turn(turn(place, "Go on.", thread), RecordingWatch())
         used.append(time.process_time() - cpu)
         took.append(time.perf_counter() - wall)
         if not isinstance(result, TurnDone):
@@ -131,12 +138,12 @@ async def crowd(agent: CodexAgent) -> None:
     async def converse(number: int) -> None:
         thread = None
         for _ in range(ROUNDS):
-            result = await agent.take_turn(turn(None, f"I am {number}.", thread), Onlooker())
+            result = await agent.take_turn(turn(None, f"I am {number}.", thread), RecordingWatch())
             assert isinstance(result, TurnDone), result
             thread = result.thread
             ended[number].append(time.perf_counter() - began)
 
-    await agent.take_turn(turn(None, "Wake up."), Onlooker())
+    await agent.take_turn(turn(None, "Wake up."), RecordingWatch())
     began, cpu = time.perf_counter(), time.process_time()
     async with anyio.create_task_group() as group:
         for number in range(THREADS):

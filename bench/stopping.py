@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.agents.command import CommandAgent
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
@@ -119,7 +119,7 @@ async def one_round(folder: Path, agents: int) -> Round:
     agent = CommandAgent(
         ["/usr/bin/python3", "-c", UNENDING + HOSTILE.read_text(), KINDS, token],
         launcher=launcher,
-        room=Box(home=str(folder)),
+        fallback_box=Box(home=str(folder)),
         clock=SystemClock(),
     )
     hands = Hands({"a": agent}, checks=None, workspaces=Folders(folder / "w"), launcher=launcher)
@@ -172,7 +172,7 @@ def below(ancestor: int) -> set[tuple[int, str]]:
     return {each for each in everything if each[0] in found - {ancestor}}
 
 
-REAL = {"codex": coders.codex, "claude": partial(coders.claude, leave=Leave.ALL)}
+REAL = {"codex": coders.codex, "claude": partial(coders.claude, permissions=PermissionMode.ALL)}
 
 
 async def one_real_round(folder: Path, name: str) -> tuple[float, float, int, int, int]:

@@ -111,7 +111,9 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     project, room = house_in(folder), Box(home=str(folder))
     launcher = await make_launcher("on", project.live)
     workspaces = await runtime.workspaces(project, launcher)
-    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=room, clock=project.clock)
+    agent = CommandAgent(
+        ("sh", "-c", COMMITS), launcher=launcher, fallback_box=room, clock=project.clock
+    )
     found: dict[str, list[Step]] = defaultdict(list)
 
     async def step(what: str, doing: Awaitable[T]) -> T:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from allstop.adapters.agents.turn_socket import Way
-from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.agents.turn_socket import SocketAccess
+from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, ToolResult, Word, WordsFeed
 from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.adapters.processes.sandbox.launch_plan import scene_of
@@ -23,7 +23,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     place = (await runtime.workspaces(project, launcher)).place(workspace)
     desk = folder / "desk"
     desk.mkdir()
-    launch = Way(folder=str(desk)).shown(
+    launch = SocketAccess(folder=str(desk)).add_to(
         Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
     )
     words = command(scene_of(launch, host), place, recipe_of(host, "bench"))
@@ -45,9 +45,9 @@ class Spelling:
     def spelled(self, words: tuple[Word, ...]) -> list[str]:
         return [word if isinstance(word, str) else self._number(word) for word in words]
 
-    def _number(self, feed: FileFeed | TextFeed | WordsFeed | Told) -> str:
+    def _number(self, feed: FileFeed | TextFeed | WordsFeed | ToolResult) -> str:
         match feed:
-            case Told():
+            case ToolResult():
                 return self._redirected("<>/dev/null")
             case FileFeed(path):
                 return self._redirected(f"<{path}")

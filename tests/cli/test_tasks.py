@@ -238,7 +238,7 @@ def test_b4_tasks_can_be_piped_in(person):
         "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n": "standard input:1: ",
         "# Nothing here\n": "standard input",
         "": "standard input:1: expected tasks, found an empty file",
-        "SQLite format 3\0": "name its file instead",
+        "SQLite format 3\0": "pass the database's path",
     }
     for text, words in wrong.items():
         assert words in person.try_allstop("import", "-", stdin=text).stderr, text

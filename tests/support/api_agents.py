@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from allstop.adapters.agents.api.anthropic_messages import anthropic_agent
-from allstop.adapters.agents.api.http_client import Bounds, Endpoint
+from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
 from allstop.adapters.agents.api.openai_responses import ollama_agent, openai_agent
-from allstop.adapters.agents.api.token_prices import Tariff
+from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.clock import SystemClock
 from allstop.core.ids import RunId
 from allstop.core.prompt import Lifetime, Part, Talk, prompt_of
@@ -51,7 +51,7 @@ class Connector(NamedTuple):
     model: str
     priced_as: str = ""
 
-    def at(self, server, *, tariff=None, bounds=None, clock=None, name="gpt", **endpoint):
+    def at(self, server, *, price=None, limits=None, clock=None, name="gpt", **endpoint):
         is_anthropic = self.protocol is Protocol.MESSAGES
         given = {
             "base_url": server.anthropic_url if is_anthropic else server.openai_url,
@@ -62,9 +62,9 @@ class Connector(NamedTuple):
         return self.make(
             Endpoint(**given | endpoint),
             name=name,
-            tariff=tariff or Tariff(self.model, provider=self.priced_as),
+            price=price or TokenPrice(self.model, provider=self.priced_as),
             clock=clock or SystemClock(),
-            bounds=bounds or Bounds(),
+            limits=limits or CallLimits(),
         )
 
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 MOST_MB = 50
 
 
-class Scales(Onlooker):
+class Scales(RecordingWatch):
     """Keeps nothing of what is said; weighs this process while it is said."""
 
     def __init__(self):

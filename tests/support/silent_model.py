@@ -6,7 +6,7 @@ from allstop.core.moves import TakeTurn
 from allstop.core.prompt import prompt
 from allstop.engine.hands import Hands
 from allstop.ports import Live
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 IDLE_S = 2.0
 
@@ -39,6 +39,6 @@ async def result_of(agent, server, launcher):
     move = TakeTurn(agent="agent", prompt=prompt("hello"), idle_s=IDLE_S)
     async with anyio.create_task_group() as group:
         group.start_soon(hands.keep_time)
-        result = await hands.perform("run", move, Onlooker(), 120)
+        result = await hands.perform("run", move, RecordingWatch(), 120)
         group.cancel_scope.cancel()
     return result

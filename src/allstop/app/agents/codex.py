@@ -32,7 +32,7 @@ def hire_codex(project: Project, launcher: Launcher, name: str, settings: Agent)
     passed = {each: host[each] for each in settings.pass_env if each in host}
     setup = Setup(
         program=program,
-        room=own_box(project, home),
+        fallback_box=own_box(project, home),
         model=settings.model,
         base_url=settings.base_url,
         key=key,
@@ -46,7 +46,7 @@ def hire_codex(project: Project, launcher: Launcher, name: str, settings: Agent)
         name=name,
         launcher=launcher,
         clock=project.clock,
-        tariff=lambda model: tariff(
+        price_of=lambda model: tariff(
             project, settings.driver, model, free=login or settings.flat_rate
         ),
     )

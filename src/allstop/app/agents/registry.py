@@ -240,18 +240,18 @@ def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) 
 
 def _command(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     from allstop.adapters.agents.command import CommandAgent
-    from allstop.adapters.agents.turn_socket import Doors
+    from allstop.adapters.agents.turn_socket import TurnSockets
 
     first, *others = _words(project, name, settings)
     return CommandAgent(
         (program(first, project), *others),
         launcher=launcher,
-        room=own_box(project, project.folder / "homes" / name),
+        fallback_box=own_box(project, project.folder / "homes" / name),
         clock=project.clock,
         prompt=settings.prompt.value,
         env=_environment(project, settings),
         limit_patterns=project.settings.retry.rate_limit_patterns,
-        doors=Doors(project.folder / "desks"),
+        sockets=TurnSockets(project.folder / "desks"),
     )
 
 

@@ -1,4 +1,4 @@
-"""K9, K10, K12: a real agent behind ACP keeps the contract of every driver, in the real box."""
+"""K9, K10, K12: a real ACP agent in a real box passes the contract of every driver."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def _judged(came):
 
 
 class Trusting:
-    """An agent whose watch allows whatever it asks, for behaviours that are not about asking."""
+    """An agent whose watch allows everything."""
 
     def __init__(self, agent):
         self._agent = agent

@@ -1,10 +1,10 @@
-"""R4, R5, K5: what a model is really sent, as the server sees it."""
+"""R4, R5, K5: the requests that a provider receives."""
 
 import pytest
 
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.core.prompt import Lifetime
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Protocol, model_server
 from support.api_agents import ANTHROPIC, ENVELOPE, KEY, OLLAMA, OPENAI, talking
 
@@ -14,13 +14,13 @@ async def sent(connector, *turns, answers=("zebra",), **more):
     async with model_server(list(answers)) as server:
         agent = connector.at(server, **more)
         for each in turns:
-            await agent.take_turn(each, Onlooker())
+            await agent.take_turn(each, RecordingWatch())
         await agent.close()
     return server.requests
 
 
 async def test_r4_the_system_and_the_parts_arrive_in_order(connector):
-    """R4: the system apart, the parts as blocks of one message."""
+    """R4: the system text separately, the parts as blocks of one message."""
     (asked,) = await sent(connector, talking("The goal.", "Said before.", "Round 3 of 6"))
 
     assert asked.protocol is connector.protocol
@@ -45,19 +45,19 @@ async def test_k11_the_key_goes_where_it_belongs(connector):
 
 
 async def test_k9_servers_that_are_like_anthropic_know_an_older_header():
-    """K9: keys are no longer sent in it to Anthropic itself."""
+    """K9: Anthropic itself doesn't get this header."""
     (asked,) = await sent(ANTHROPIC, turn(None), is_vendors=False)
 
     assert asked.headers["x-api-key"] == KEY
 
 
 async def test_r17_nothing_is_tried_again_here(connector):
-    """R17: retries are decided where they are recorded and can be stopped."""
+    """R17: the drive decides about retries, records them and can stop them."""
     assert len(await sent(connector, turn(None), answers=[Fault.OVERLOADED, "zebra"])) == 1
 
 
 async def test_r5_anthropic_is_told_what_will_be_the_same_next_time():
-    """R5: at the end of the system and of the last three parts that are kept."""
+    """R5: breakpoints after the system text and the last three kept parts."""
     parts = ("*one", "two", "*three", "*four", "*five", "six")
 
     (asked,) = await sent(ANTHROPIC, talking(*parts, lifetime=Lifetime.HOUR))
@@ -93,7 +93,7 @@ async def test_r5_where_it_would_not_pay_nothing_is_marked(connector):
 
 
 async def test_r5_newer_openai_models_are_given_marks():
-    """R5: only ours, so that nothing else is written and charged."""
+    """R5: explicit breakpoints only, so that nothing else is cached and charged."""
     (asked,) = await sent(OPENAI, talking("*one", "two", lifetime=Lifetime.MINUTES))
 
     mark = {"mode": "explicit"}
@@ -105,7 +105,7 @@ async def test_r5_newer_openai_models_are_given_marks():
 
 
 async def test_r5_without_marks_newer_openai_models_are_charged_for_no_cache():
-    """R5: explicit, and none."""
+    """R5: explicit mode without a breakpoint."""
     (asked,) = await sent(OPENAI, talking("*one"))
 
     assert asked.body["prompt_cache_options"] == {"mode": "explicit"}
@@ -152,7 +152,7 @@ MOST = {
 
 
 async def test_k5_a_turn_may_not_take_more_than_its_tokens(connector):
-    """K5: what the prompt may take is taken off; the rest is for the reply."""
+    """K5: the reply gets the tokens that the prompt can't use."""
     (asked,) = await sent(connector, talking("x" * 3000, max_tokens=2000, system=""))
 
     assert asked.body[MOST[connector.protocol]] == 2000 - 1000 - 64
@@ -162,7 +162,7 @@ async def test_k5_a_prompt_that_leaves_nothing_is_not_sent(connector):
     """K5: no call at all."""
     async with model_server(["zebra"]) as server:
         agent = connector.at(server)
-        result = await agent.take_turn(talking("x" * 3000, max_tokens=1000), Onlooker())
+        result = await agent.take_turn(talking("x" * 3000, max_tokens=1000), RecordingWatch())
         await agent.close()
 
     assert result.kind is FailureKind.BAD_REQUEST
@@ -170,9 +170,9 @@ async def test_k5_a_prompt_that_leaves_nothing_is_not_sent(connector):
 
 
 async def test_r1_the_words_are_shown_and_the_envelope_is_returned(connector):
-    """R1, R19: a reply that is JSON is live as words."""
+    """R1, R19: the message of a JSON reply is shown live as text."""
     reply = '{"message": "Hello \\"zebra\\"", "final": true}'
-    watch = Onlooker()
+    watch = RecordingWatch()
     async with model_server([reply]) as server:
         agent = connector.at(server)
         result = await agent.take_turn(talking("hi", schema=ENVELOPE), watch)
@@ -185,7 +185,7 @@ async def test_r1_the_words_are_shown_and_the_envelope_is_returned(connector):
 
 
 async def test_k12_a_prompt_with_half_a_character_is_sent(connector):
-    """K12: as a mark in its place."""
+    """K12: a replacement character takes its place."""
     (asked,) = await sent(connector, talking("a\ud800b", system="\udfff"))
 
     assert (asked.system, asked.blocks) == ("?", ("a?b",))

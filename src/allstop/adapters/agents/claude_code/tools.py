@@ -1,4 +1,4 @@
-"""Our tools as Claude Code knows them: an MCP server behind its own connection."""
+"""The turn's tools in Claude Code's format: an MCP server on its own connection."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def arguments() -> tuple[str, ...]:
     return ("--mcp-config", json.dumps(servers), "--allowedTools", allowed)
 
 
-def said_to(request: Permission) -> Message | Call:
-    """What is said to one message, or what must be done first; a note gets an empty answer."""
+def read_request(request: Permission) -> Message | Call:
+    """The tool call to run, or the answer; a notification gets an empty answer."""
     return heard(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}
