@@ -62,12 +62,12 @@ class Folders:
     def __init__(self, folder: Path, at: str = "/work", read: tuple[str, ...] = ()) -> None:
         self._folder, self._at, self._read = folder, at, read
 
-    look_every_s = math.inf
+    check_every_s = math.inf
 
     def shortage(self) -> str:
         return ""
 
-    async def outgrown(self, workspace: str) -> str:
+    async def over_limit(self, workspace: str) -> str:
         return ""
 
     def place(self, workspace: str) -> Box:
@@ -134,8 +134,8 @@ async def one_round(folder: Path, agents: int) -> Round:
         there = alive(token)
         await anyio.sleep(1)  # to look took time that whoever waits for agents has not used
         began = time.perf_counter()
-        journal.sentinel.raise_("bench")
-        launcher.strike("")  # both as all do who stop everything
+        journal.stop_file.create("bench")
+        launcher.kill("")  # both as all do who stop everything
         await engine.allstop(by="bench")
         took = (time.perf_counter() - began) * 1000
         left = alive(token)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from allstop.adapters.agents.turn_socket import Way
 from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
-from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
+from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
 from allstop.adapters.processes.sandbox.host_tools import this_host
-from allstop.adapters.processes.sandbox.launch_plan import scene_of
+from allstop.adapters.processes.sandbox.launch_plan import plan_launch
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.ports import Launch
@@ -26,7 +26,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     launch = Way(folder=str(desk)).shown(
         Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
     )
-    words = command(scene_of(launch, host), place, recipe_of(host, "bench"))
+    words = command(plan_launch(launch, host), place, make_template(host, "bench"))
     feeds = folder / "feeds"
     feeds.mkdir()
     (feeds / "go").write_text("\nDo it.\n")

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from allstop.adapters.hooks import (
-    AT_ONCE,
     LARGEST_LOG_BYTES,
     MOST_WAITING,
+    WORKERS,
     HookRunner,
 )
 from allstop.board.hook_events import Facts, Hook, variable_names
@@ -181,10 +181,10 @@ async def test_b22_a_hook_nobody_configured_does_nothing(desk):
 
 async def test_b22_firing_waits_for_nothing(desk):
     async with desk.runner("sleep 0.5") as hooks:
-        for _ in range(AT_ONCE):
+        for _ in range(WORKERS):
             hooks.fire(done())
         logged = desk.log.exists()
-        await desk.until_logged(AT_ONCE)
+        await desk.until_logged(WORKERS)
 
     assert not logged
 
@@ -196,7 +196,7 @@ async def test_b22_a_slow_hook_is_ended_with_all_that_it_started(desk):
         " echo $! >child; sleep 300"
     )
 
-    async with desk.runner(command, patience_s=0.5) as hooks:
+    async with desk.runner(command, timeout_s=0.5) as hooks:
         hooks.fire(done())
         await desk.until_logged()
         child = await pid_in(desk.root / "child")
@@ -227,7 +227,7 @@ async def test_b22_of_a_flood_only_the_end_is_kept(desk):
 
 async def test_b22_a_flood_without_end_is_ended_and_leaves_the_loop_free(desk):
     turns = 0
-    async with desk.runner("yes flood", patience_s=1.0) as hooks:
+    async with desk.runner("yes flood", timeout_s=1.0) as hooks:
         hooks.fire(done())
         while not desk.heads():
             turns += 1
@@ -238,18 +238,18 @@ async def test_b22_a_flood_without_end_is_ended_and_leaves_the_loop_free(desk):
 
 
 async def test_b22_only_so_many_run_at_once_and_wait(desk):
-    count = AT_ONCE + MOST_WAITING + 5
+    count = WORKERS + MOST_WAITING + 5
     async with desk.runner("echo x >>running; sleep 0.5; exit 0") as hooks:
         await anyio.sleep(0.05)
-        for _ in range(AT_ONCE):
+        for _ in range(WORKERS):
             hooks.fire(done())
         await anyio.sleep(0.1)
-        for _ in range(count - AT_ONCE):
+        for _ in range(count - WORKERS):
             hooks.fire(done())
         running = (desk.root / "running").read_text().count("x")
         refused = [line for line in desk.heads() if "not run" in line]
 
-    assert running == AT_ONCE
+    assert running == WORKERS
     assert len(refused) == 5
     assert refused[0].endswith(f"not run: {MOST_WAITING} others wait already")
 

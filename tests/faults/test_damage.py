@@ -162,12 +162,12 @@ async def test_q19_a_stop_file_and_a_damaged_helm_are_refused_and_nothing_stays_
     await journal.append(Entry(HELM, said("x")))
     damage = "update events set event = ? where run = (select id from runs where run = 'helm')"
     journal._db.execute(damage, (b"{",))
-    journal.sentinel.raise_("test")
+    journal.stop_file.create("test")
 
     for _ in range(2):
         with pytest.raises(StoreBrokenError, match="event 1 of helm can't be read"):
             await journal.append(Entry("a", said("y")))
-    journal.sentinel.lower()
+    journal.stop_file.remove()
     await journal.append(Entry("a", said("z")))
     journal.close()
 

@@ -153,9 +153,7 @@ def test_q19_a_task_waits_for_room_and_says_so_once(crowded):
     assert "! The disk is full: nothing is recorded until there is room for /" in status["said"]
     assert run["code"] == 4
     assert run["said"].count("the disk is full: make room for /") == 1
-    assert (
-        "T1 waits: limit reached: the disk has 0 MB left, and 200 MB are kept free" in run["said"]
-    )
+    assert "T1 waits: limit reached: the disk has 0 MB left, and 200 MB are reserved" in run["said"]
     assert is_whole(happened)
 
 

@@ -49,7 +49,7 @@ def test_q19_the_remedy_for_a_lock_is_one_sentence(person):
 
     said = person.allstop("run", "add a line", code=3)
 
-    remedy = f"another git command is at work, or was killed; if none is, remove {lock}"
+    remedy = f"another git command is running or was killed; if none is running, remove {lock}"
     assert f"T1 waits: {person.repository}: {remedy}. Then: allstop run\n" in said
 
 

@@ -214,7 +214,7 @@ class LocalEngine:
         for driven_run in self._driven_runs.values():
             if driven_run.drive.at_work:
                 self._context.hands.cut(driven_run.drive.run)
-        self._launcher.strike(EVERYTHING)
+        self._launcher.kill(EVERYTHING)
 
     @property
     def was_stopped(self) -> bool:
@@ -284,7 +284,7 @@ class LocalEngine:
             return
         self._heeded = after
         if after.stops > before.stops:
-            self._launcher.strike(EVERYTHING)
+            self._launcher.kill(EVERYTHING)
         for driven_run in list(self._driven_runs.values()):
             self._call(driven_run)
         if after.stops > before.stops:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from allstop.adapters.notify import Bell, Post, Service, Webhook, deliver, find_desktop
+from allstop.adapters.notify import Bell, Delivery, Service, Webhook, deliver, find_desktop
 from allstop.adapters.notify.delivery import MOST_WAITING
 from allstop.adapters.notify.webhook import MOST_BYTES
 from allstop.core.address_policy import parse
@@ -318,16 +318,18 @@ def alert(number):
     return Alert(level=Level.ERROR, title=f"t{number}", run=RunId("x"), at=NOON)
 
 
-def post(tellers, tmp_path, shown=None, clock=None):
+def make_delivery(channels, tmp_path, shown=None, clock=None):
     show = shown.append if shown is not None else lambda line: None
-    return Post(lambda: tellers, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show)
+    return Delivery(
+        lambda: channels, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show
+    )
 
 
 async def test_p11_one_that_hangs_keeps_nobody_waiting_neither_others_nor_the_end(tmp_path):
     slow, quick = Kept("slow", wait_s=3600), Kept("quick")
-    async with post([slow, quick], tmp_path) as office:
-        office.tell(alert(1))
-        office.tell(alert(2))
+    async with make_delivery([slow, quick], tmp_path) as delivery:
+        delivery.tell(alert(1))
+        delivery.tell(alert(2))
 
     assert (slow.told, quick.told) == ([], ["t1", "t2"])
 
@@ -336,9 +338,9 @@ async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
     shown = []
     places = [Kept("one", why="it is full"), Kept("two", error=ValueError("sk-canary-secret"))]
 
-    async with post(places, tmp_path, shown) as office:
+    async with make_delivery(places, tmp_path, shown) as delivery:
         for number in range(4):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
 
     log = (tmp_path / "logs" / "notify.log").read_text()
     assert sorted(shown) == ["notify one: it is full", "notify two: it failed (ValueError)"]
@@ -349,9 +351,9 @@ async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
 async def test_p11_after_a_flood_one_message_speaks_of_the_rest(tmp_path):
     kept = Kept()
 
-    async with post([kept], tmp_path) as office:
+    async with make_delivery([kept], tmp_path) as delivery:
         for number in range(MOST + 12):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
 
     assert kept.told == [*(f"t{number}" for number in range(MOST)), "… and 12 more"]
 
@@ -369,12 +371,12 @@ class Later:
 async def test_p11_the_rest_is_told_as_soon_as_there_is_room(tmp_path):
     kept, clock = Kept(), Later()
 
-    async with post([kept], tmp_path, clock=clock) as office:
+    async with make_delivery([kept], tmp_path, clock=clock) as delivery:
         for number in range(MOST):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
         clock.time += timedelta(seconds=59.9)
-        office.tell(alert(98))
-        office.tell(alert(99))
+        delivery.tell(alert(98))
+        delivery.tell(alert(99))
         with anyio.fail_after(5):
             while len(kept.told) <= MOST:
                 await anyio.sleep(0.01)
@@ -386,9 +388,9 @@ async def test_p11_a_place_that_takes_nothing_does_not_fill_the_memory(tmp_path)
     shown = []
     slow = Kept("slow", wait_s=3600)
 
-    async with post([slow], tmp_path, shown) as office:
+    async with make_delivery([slow], tmp_path, shown) as delivery:
         for number in range(MOST_WAITING * 3):
             stop = Alert(level=Level.STOPPED, title=f"{number}", run=RunId("x"), at=NOON)
-            office.tell(stop)
+            delivery.tell(stop)
 
     assert shown == [f"notify slow: not told: {MOST_WAITING} others wait already"]

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.processes.host_probe import CREDENTIALS, outside_of
 from adapters.processes.launch_fixture import ZOO, run
-from allstop.adapters.processes.sandbox.landlock import has_fence
+from allstop.adapters.processes.sandbox.landlock import has_landlock
 from allstop.ports import Network
 
 HARMFUL = (
@@ -109,7 +109,7 @@ async def test_q21_with_the_network_only_the_network_is_reached(launcher, place,
 
     abstract = {name for name in attempts if "abstract" in name or "desktop" in name}
     assert len(abstract) == 3
-    allowed = OPEN_TO_THE_NETWORK if has_fence() else OPEN_TO_THE_NETWORK | abstract
+    allowed = OPEN_TO_THE_NETWORK if has_landlock() else OPEN_TO_THE_NETWORK | abstract
     assert succeeded(attempts) <= allowed
     assert "reach a port of the host" in succeeded(attempts)
     assert traces(tmp_path) == []

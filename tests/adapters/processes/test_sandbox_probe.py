@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from adapters.processes.launch_fixture import run
-from allstop.adapters.processes.sandbox.setup_hints import BY_NAME, INSTALL
+from allstop.adapters.processes.sandbox.setup_hints import INSTALL, TURN_OFF_HINT
 from allstop.adapters.processes.sandbox_probe import BOXED, make_launcher, probe
 from allstop.ports import UnsafeError
 
@@ -58,7 +58,7 @@ async def test_a_program_that_only_looks_like_bwrap_is_not_believed(host, tmp_pa
     found = await probe(msgspec.structs.replace(host, tools=tools))
 
     assert (found.boxed, found.allowed) == (False, False)
-    assert BY_NAME in found.hint
+    assert TURN_OFF_HINT in found.hint
 
 
 async def test_a_missing_bwrap_is_named(host):
@@ -66,7 +66,7 @@ async def test_a_missing_bwrap_is_named(host):
     found = await probe(msgspec.structs.replace(host, tools=tools))
 
     assert (found.boxed, found.allowed) == (False, False)
-    assert found.hint == f"{INSTALL}; {BY_NAME}"
+    assert found.hint == f"{INSTALL}; {TURN_OFF_HINT}"
 
 
 @pytest.mark.parametrize(("mode", "is_boxed"), [("auto", True), ("on", True), ("off", False)])
@@ -98,4 +98,4 @@ async def test_without_a_sandbox_only_what_is_ours_runs(live_dir, without_bwrap,
     assert ours == b"hello\n"
     with pytest.raises(UnsafeError) as caught:
         await run(launcher, place.launch("echo", "hello"))
-    assert BY_NAME in caught.value.hint
+    assert TURN_OFF_HINT in caught.value.hint

@@ -22,7 +22,7 @@ from adapters.processes.launch_fixture import (
     until,
     until_ready,
 )
-from allstop.adapters.processes.live_registry import put_down_recorded, recorded
+from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
 from allstop.adapters.processes.proc import children_of, halt_family
 from allstop.core.events import Killed
 
@@ -118,9 +118,9 @@ async def test_one_word_strikes_all_that_is_under_a_label(launcher, tmp_path, to
     async with anyio.create_task_group() as group:
         for name in ("run", "run/a", "runner"):
             await group.start(keep, name)
-        launcher.strike("run")
+        launcher.kill("run")
         await until(lambda: len(codes) == 2)
-        launcher.strike("")
+        launcher.kill("")
 
     assert codes == dict.fromkeys(("run", "run/a", "runner"), -signal.SIGKILL)
     assert [killed.label for killed in launcher.killed()] == ["run", "run/a", "runner"]
@@ -203,7 +203,7 @@ async def test_no_program_outlives_a_controller_killed_while_it_starts_one(tmp_p
             process.wait()
         await until(lambda: not [pid for pid, _ in alive(token) if not is_empty_box(pid)])
 
-    put_down_recorded(tmp_path / "live")
+    kill_recorded(tmp_path / "live")
     await until(lambda: not alive(token))
 
 
@@ -222,8 +222,8 @@ async def test_another_process_can_put_down_what_a_hung_one_runs(mode, tmp_path,
     with controller("controller.py", str(tmp_path), token, mode) as process:
         pids = ready_line(process)
         os.kill(process.pid, signal.SIGSTOP)
-        listed = recorded(live_dir)
-        killed = put_down_recorded(live_dir)
+        listed = recorded_trees(live_dir)
+        killed = kill_recorded(live_dir)
         survivors = alive_besides(token, process.pid)
         os.kill(process.pid, signal.SIGCONT)
         process.wait(10)

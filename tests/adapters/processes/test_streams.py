@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from adapters.processes.launch_fixture import TESTS, ZOO, output_of, run
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.proc import children_of
-from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.ports import Isolation, LaunchError
 from allstop.programs import AT_ONCE_BYTES, Tail, run_to_end
 
@@ -25,7 +25,7 @@ BARE = Isolation(boxed=False, allowed=True, how="bare")
 def any_launcher(request, launcher, host, live_dir):
     if request.param == "boxed":
         return launcher
-    return ProcessLauncher(isolation=BARE, start=bare(host, BARE), live_dir=live_dir)
+    return ProcessLauncher(isolation=BARE, start=unboxed(host, BARE), live_dir=live_dir)
 
 
 async def test_what_is_sent_comes_back(any_launcher, place):

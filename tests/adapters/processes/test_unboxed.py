@@ -8,9 +8,9 @@ import pytest
 
 from adapters.processes.launch_fixture import ZOO_KINDS, alive, beats, hostile, run, until_ready
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.live_registry import put_down_recorded, recorded
+from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
 from allstop.adapters.processes.proc import children_of
-from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.ports import Caps, Isolation, UnsafeError
 
 ALLOWED = Isolation(boxed=False, allowed=True, how="bare")
@@ -19,12 +19,12 @@ REFUSED = Isolation(boxed=False, allowed=False, how="bare", hint='[sandbox] mode
 
 @pytest.fixture
 def launcher(host, live_dir):
-    return ProcessLauncher(isolation=ALLOWED, start=bare(host, ALLOWED), live_dir=live_dir)
+    return ProcessLauncher(isolation=ALLOWED, start=unboxed(host, ALLOWED), live_dir=live_dir)
 
 
 @pytest.fixture
 def refusing(host, live_dir):
-    return ProcessLauncher(isolation=REFUSED, start=bare(host, REFUSED), live_dir=live_dir)
+    return ProcessLauncher(isolation=REFUSED, start=unboxed(host, REFUSED), live_dir=live_dir)
 
 
 async def test_a_program_is_refused(refusing, place):
@@ -69,9 +69,9 @@ async def test_a_program_that_waits_to_be_thawed_can_be_put_down(launcher, place
 
         group.start_soon(start)
         with anyio.fail_after(20):
-            while not recorded(live_dir):
+            while not recorded_trees(live_dir):
                 await anyio.sleep(0.01)
-        killed = put_down_recorded(live_dir)
+        killed = kill_recorded(live_dir)
         group.cancel_scope.cancel()
 
     assert [each.label for each in killed] == ["run"]

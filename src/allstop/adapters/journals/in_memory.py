@@ -1,4 +1,4 @@
-"""A journal that forgets when the process ends."""
+"""A journal in memory, which is lost when the process ends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from allstop.core.ids import HELM, RunId, WriteId
 from allstop.ports import (
     Alarm,
     Cursor,
-    Ear,
     Entry,
     Head,
     HeldError,
     Holder,
+    Listener,
     Placed,
     Record,
     StaleError,
@@ -30,7 +30,7 @@ class MemoryJournal:
         self._records: dict[RunId, list[Record]] = {}
         self._all: list[Record] = []
         self._writes: set[WriteId] = set()
-        self._ears: list[Ear] = []
+        self._ears: list[Listener] = []
         self._claimed: set[RunId] = set()
 
     async def append(
@@ -43,7 +43,7 @@ class MemoryJournal:
         if expect is not None and seen != (self._last(expect.run), self._last(HELM)):
             raise StaleError(expect.run)
         if expect is not None and expect.place is not None and expect.place < len(self._all):
-            raise StaleError(expect.run)  # whoever it was that wrote: here nobody knows
+            raise StaleError(expect.run)  # it isn't known here which process wrote
         if write is not None:
             self._writes.add(write)
         for entry in entries:
@@ -70,7 +70,7 @@ class MemoryJournal:
         return [_head(records) for run, records in self._records.items() if run != HELM]
 
     @contextmanager
-    def listen(self, ear: Ear, alarm: Alarm = quiet) -> Iterator[None]:
+    def listen(self, ear: Listener, alarm: Alarm = quiet) -> Iterator[None]:
         self._ears.append(ear)
         try:
             yield
