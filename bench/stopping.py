@@ -70,7 +70,7 @@ class Folders:
     async def over_limit(self, workspace: str) -> str:
         return ""
 
-    def place(self, workspace: str) -> Box:
+    def box_of(self, workspace: str) -> Box:
         for name in ("home", "tree"):
             (self._folder / workspace / name).mkdir(parents=True, exist_ok=True)
         at = self._folder / workspace
@@ -281,7 +281,7 @@ def killed_rounds(rounds: int) -> None:
 async def hostile_child(folder: Path) -> None:
     token = f"bench-{uuid.uuid4().hex}"
     launcher = await make_launcher("on", folder / "live")
-    place = Folders(folder / "w").place("one")
+    place = Folders(folder / "w").box_of("one")
     launch = Launch(
         argv=("/usr/bin/python3", "-c", HOSTILE.read_text(), KINDS, token), box=place, label="x"
     )

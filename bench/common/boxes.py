@@ -6,7 +6,13 @@ import shlex
 from pathlib import Path
 
 from allstop.adapters.agents.turn_socket import Way
-from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.child_inputs import (
+    ArgumentsInput,
+    FileInput,
+    InfoPipe,
+    TextInput,
+    Word,
+)
 from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.adapters.processes.sandbox.launch_plan import plan_launch
@@ -20,7 +26,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
     project, host = house_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
-    place = (await runtime.workspaces(project, launcher)).place(workspace)
+    place = (await runtime.workspaces(project, launcher)).box_of(workspace)
     desk = folder / "desk"
     desk.mkdir()
     launch = Way(folder=str(desk)).shown(
@@ -45,15 +51,15 @@ class Spelling:
     def spelled(self, words: tuple[Word, ...]) -> list[str]:
         return [word if isinstance(word, str) else self._number(word) for word in words]
 
-    def _number(self, feed: FileFeed | TextFeed | WordsFeed | Told) -> str:
+    def _number(self, feed: FileInput | TextInput | ArgumentsInput | InfoPipe) -> str:
         match feed:
-            case Told():
+            case InfoPipe():
                 return self._redirected("<>/dev/null")
-            case FileFeed(path):
+            case FileInput(path):
                 return self._redirected(f"<{path}")
-            case TextFeed(data):
+            case TextInput(data):
                 return self._from_file(data)
-            case WordsFeed(words):
+            case ArgumentsInput(words):
                 return self._from_file("\0".join((*self.spelled(words), "")).encode())
 
     def _from_file(self, data: bytes) -> str:

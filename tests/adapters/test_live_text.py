@@ -1,4 +1,4 @@
-"""Words in flight between processes: told to whoever listens, and never waited for."""
+"""Live text between processes: sent to every receiver, and never waited for."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Q19: a store that is damaged is told apart and left alone; nothing is made up."""
+"""Q19: a damaged journal is detected and left unchanged; no event is invented."""
 
 import random
 import shutil
@@ -96,7 +96,7 @@ async def test_q19_a_file_that_was_cut_off_is_refused_or_empty(folder, whole, sh
 async def test_q19_what_is_not_a_database_is_refused_and_left_as_it_is(folder, data):
     fresh(folder, data)
 
-    with pytest.raises(StoreBrokenError, match="the store can't be read") as refused:
+    with pytest.raises(StoreBrokenError, match="the journal can't be read") as refused:
         SqliteJournal(folder, SystemClock())
     assert refused.value.hint
     assert (folder / "journal.db").read_bytes() == data
@@ -105,7 +105,7 @@ async def test_q19_what_is_not_a_database_is_refused_and_left_as_it_is(folder, d
 async def test_q19_a_folder_in_the_place_of_the_file_is_refused(folder):
     (folder / "journal.db").mkdir(parents=True)
 
-    with pytest.raises(StoreBrokenError, match="the store can't be read"):
+    with pytest.raises(StoreBrokenError, match="the journal can't be read"):
         SqliteJournal(folder, SystemClock())
 
 

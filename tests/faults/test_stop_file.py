@@ -1,4 +1,4 @@
-"""K3: whoever can create a file can stop everything."""
+"""K3: creating a STOP file stops everything."""
 
 import os
 import sqlite3

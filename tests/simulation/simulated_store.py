@@ -80,7 +80,7 @@ class Faults:
 
     def check(self, entries):
         if self.busy and self._chance.random() < 0.5:
-            raise StoreBusyError("another process keeps the store locked", "wait")
+            raise StoreBusyError("another process keeps the journal locked", "wait")
         if self.full:
             if not self.reserve or all(entry.run != HELM for entry in entries):
                 raise StoreFullError("the disk is full", "make room")

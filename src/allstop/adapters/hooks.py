@@ -32,7 +32,7 @@ CANCEL_TIMEOUT_S = 2.0
 SILENT_S = 1.0
 """How long to wait for hooks before a message is shown."""
 
-WORKERS, MOST_WAITING = 4, 100
+WORKERS, MAX_WAITING = 4, 100
 KEPT_BYTES = 16 * 1024
 LARGEST_LOG_BYTES = 4 * 1024**2
 CHUNK_BYTES = 64 * 1024
@@ -89,7 +89,7 @@ class HookRunner:
     async def __aenter__(self) -> HookRunner:
         self._scope = anyio.CancelScope(shield=True)
         self._idle = anyio.Event()
-        self._queue, waiting = anyio.create_memory_object_stream[_DueHook](MOST_WAITING)
+        self._queue, waiting = anyio.create_memory_object_stream[_DueHook](MAX_WAITING)
         group = await self._stack.enter_async_context(anyio.create_task_group())
         group.start_soon(self._work, waiting)
         return self
@@ -130,7 +130,7 @@ class HookRunner:
         try:
             self._queue.send_nowait(_DueHook(command, facts))
         except anyio.WouldBlock:
-            self._report(facts, HookResult(f"not run: {MOST_WAITING} others are waiting"))
+            self._report(facts, HookResult(f"not run: {MAX_WAITING} others are waiting"))
 
     async def _work(self, waiting: MemoryObjectReceiveStream[_DueHook]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A small repository under a home that nobody else may enter."""
+"""Fixtures: a small repository in a home that only its owner may enter."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checks as they are run: in the box, in time, and with nothing left behind."""
+"""Checks run in the box, within their time, and leave nothing behind."""
 
 import subprocess
 

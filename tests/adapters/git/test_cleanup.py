@@ -1,4 +1,4 @@
-"""B6, B18: what lies about is found, and nothing of anybody's work goes with it unasked."""
+"""B6, B18: leftover workspaces are found, and none is removed with work in it unless forced."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a checkout needs besides its commit: copies, setup, submodules, pointers."""
+"""What a clone gets besides its commit: copied files, setup, submodules, LFS pointers."""
 
 import os
 

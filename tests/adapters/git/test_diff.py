@@ -1,4 +1,4 @@
-"""U2: a long file takes no room from the others that a person has to look at."""
+"""U2: in a shortened patch, a long file doesn't crowd out the others."""
 
 from allstop.adapters.git.repository.diff import shorten_patch
 

@@ -1,4 +1,4 @@
-"""The folder of all workspaces."""
+"""The folder of all workspaces and its ext4 flag."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What isn't looked at again when work is brought home, and what is."""
+"""When fetching work asks git again, and when it doesn't."""
 
 import os
 import time
@@ -28,7 +28,7 @@ class Counting:
 
 @pytest.fixture
 async def counted(root, tmp_path, anyio_backend):
-    """A desk whose workspace was found twice as it was: nothing more is expected of it."""
+    """A repository whose workspace was found twice as it was: nothing more is expected of it."""
     box_git = []
 
     def around(launcher):

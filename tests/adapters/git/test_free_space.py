@@ -1,4 +1,4 @@
-"""K17: what a workspace holds is seen while its agent is at work, and so is a disk that fills up."""
+"""K17: the size of a workspace and a filling disk are noticed while an agent works."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What is checked: a clean clone of one commit, and what that commit changed."""
+"""The clean clone of one commit that is checked, and the changes of that commit."""
 
 import pytest
 

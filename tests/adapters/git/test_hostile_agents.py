@@ -1,4 +1,4 @@
-"""Agents that mean harm: whatever they do to their clone, the host takes only sound commits."""
+"""Hostile agents: whatever they do to their clone, the host accepts only valid commits."""
 
 import os
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Killed at every git command of a merge, and done again: nothing is lost, nothing done twice."""
+"""A merge that is killed at any of its git commands and repeated loses nothing."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Merges made of objects, and landing them under the eyes of a person who works too."""
+"""Merges made from git objects, and landing them while a person works in the checkout."""
 
 import subprocess
 

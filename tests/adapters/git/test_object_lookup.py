@@ -1,4 +1,4 @@
-"""The git that stays: it knows what has come since, and nobody waits for one that is gone."""
+"""Object lookup: sees later commits, and survives the end of its git process."""
 
 import gc
 import os
@@ -101,7 +101,7 @@ async def test_questions_at_once_get_their_own_answers(root, repository):
 
 async def test_a_long_question_is_answered_too(root, repository):
     head = git(root, "rev-parse", "HEAD")
-    names = ["main", "n" * git_daemon.MOST_BYTES, *["HEAD"] * 500]
+    names = ["main", "n" * git_daemon.MAX_BYTES, *["HEAD"] * 500]
 
     assert await repository.resolve(*names) == (head, None, *[head] * 500)
 

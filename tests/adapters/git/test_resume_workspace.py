@@ -1,4 +1,4 @@
-"""A workspace that is taken up: stashes, merges of the target, damage, and doing it all twice."""
+"""Reopening a workspace: stashes, merges of the target, repairs, and doing it twice."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Names of tasks and branches that mean to be something else."""
+"""Names of tasks and branches that look like paths, options or refs."""
 
 import subprocess
 

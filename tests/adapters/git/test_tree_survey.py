@@ -1,4 +1,4 @@
-"""F8, K15: a look at what a repository holds, bounded and without running anything of it."""
+"""F8, K15: a survey of a commit's tree, bounded and without running anything."""
 
 from adapters.git.workspace_fixture import commit, git
 from allstop.adapters.git.repository import tree_survey
@@ -58,12 +58,12 @@ async def test_k12_whatever_is_there_it_stays_small(repo):
         (repo.root / "many" / f"{number:03}{'x' * 200}").write_text("")
     (repo.root / "README.md").write_bytes(b"\x1b[31mred\x1b[0m" + b"y" * 100_000)
     (repo.root / "package.json").write_bytes(b"\0" * 1000)
-    (repo.root / "Makefile").write_bytes(b"z" * (tree_survey.MOST_BYTES + 1))
+    (repo.root / "Makefile").write_bytes(b"z" * (tree_survey.MAX_BYTES + 1))
     commit(repo.root, "s" * 5000)
 
     found = await repo.workspaces.survey("", "main")
 
-    assert len(found.paths) == tree_survey.MOST_PATHS
+    assert len(found.paths) == tree_survey.MAX_PATHS
     assert found.more > 100
     assert max(map(len, found.paths)) <= tree_survey.PATH_CHARS
     assert [file.path for file in found.files] == ["README.md"]

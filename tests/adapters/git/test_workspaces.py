@@ -1,4 +1,4 @@
-"""Workspaces: shared clones that only boxed programs touch, whatever an agent does to them."""
+"""Workspaces: shared clones that only boxed programs touch."""
 
 import os
 import subprocess

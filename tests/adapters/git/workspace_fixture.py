@@ -1,4 +1,4 @@
-"""A repository, its workspaces, and what agents do in them."""
+"""A repository with workspaces, and commands that an agent runs in them."""
 
 import subprocess
 
@@ -61,9 +61,9 @@ class RepositoryFixture:
         """What an agent does: anything, in the box."""
         return await self.in_box(self.workspaces.box_of(name), script)
 
-    async def in_box(self, place, script):
+    async def in_box(self, box, script):
         out = Tail()
-        launch = Launch(argv=("sh", "-c", script), box=place, label="run", env=place.env)
+        launch = Launch(argv=("sh", "-c", script), box=box, label="run", env=box.env)
         code = await run_to_end(self.launcher, launch, b"", out, lambda live: None)
         return code, out.text()
 

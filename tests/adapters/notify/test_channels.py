@@ -1,4 +1,4 @@
-"""P11, U4: alerts delivered for real: over loopback HTTP, by apprise, by a program, by a bell."""
+"""P11, U4: alerts delivered for real: by loopback HTTP, apprise, a desktop program, the terminal bell."""
 
 import io
 import socket
@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.adapters.notify import Bell, Delivery, Service, Webhook, deliver, find_desktop
-from allstop.adapters.notify.delivery import MOST_WAITING
-from allstop.adapters.notify.webhook import MOST_BYTES
+from allstop.adapters.notify.delivery import MAX_WAITING
+from allstop.adapters.notify.webhook import MAX_BYTES
 from allstop.core.address_policy import parse
 from allstop.core.ids import RunId
 from allstop.views.alert_rate import MOST
@@ -106,7 +106,7 @@ async def test_p11_a_redirect_is_not_followed(listener):
 
     why = await deliver(Webhook(listener.url(), private=True), ALERT)
 
-    assert why == "it wants to send us elsewhere (307); that is not followed"
+    assert why == "the webhook redirects (307); redirects are not followed"
     assert [path for path, _ in listener.got] == ["/hook/secret-path"]
 
 
@@ -140,10 +140,10 @@ async def test_p11_one_bad_address_among_good_ones_refuses_the_name(kind):
 async def test_p11_a_long_answer_and_a_bad_one_are_failures(listener):
     webhook = Webhook(listener.url(), private=True)
 
-    listener.body = b"x" * (MOST_BYTES + 1)
-    assert await deliver(webhook, ALERT) == "it answered with more than 64 kB"
+    listener.body = b"x" * (MAX_BYTES + 1)
+    assert await deliver(webhook, ALERT) == "the answer has more than 64 kB"
     listener.body, listener.status = b"", 500
-    assert await deliver(webhook, ALERT) == "it answered 500"
+    assert await deliver(webhook, ALERT) == "the webhook answered 500"
 
 
 async def test_p11_nobody_there_and_nonsense_are_failures(listener):
@@ -151,9 +151,10 @@ async def test_p11_nobody_there_and_nonsense_are_failures(listener):
         port = taken.getsockname()[1]
 
     gone = Webhook(f"http://127.0.0.1:{port}/secret", private=True)
-    assert await deliver(gone, ALERT) == "it can't be reached (ConnectError)"
-    assert await deliver(Webhook("http:///x"), ALERT) == "the address has no host in it"
-    assert await deliver(Webhook("http://no.such.host.invalid/"), ALERT) == "its name leads nowhere"
+    assert await deliver(gone, ALERT) == "the webhook can't be reached (ConnectError)"
+    assert await deliver(Webhook("http:///x"), ALERT) == "the address has no host"
+    unknown = Webhook("http://no.such.host.invalid/")
+    assert await deliver(unknown, ALERT) == "host no.such.host.invalid was not found"
 
 
 async def test_p11_a_slow_webhook_is_given_up_in_time(listener):
@@ -213,7 +214,7 @@ async def test_p11_apprise_follows_no_redirect_even_if_the_address_says_so(liste
 
 
 async def test_p11_an_address_that_apprise_does_not_know_is_said():
-    assert await deliver(Service("nosuch://x"), ALERT) == "apprise does not understand the address"
+    assert await deliver(Service("nosuch://x"), ALERT) == "apprise doesn't support this address"
 
 
 def test_k23_no_part_of_an_address_that_may_be_secret_is_in_a_name():
@@ -343,7 +344,7 @@ async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
             delivery.tell(alert(number))
 
     log = (tmp_path / "logs" / "notify.log").read_text()
-    assert sorted(shown) == ["notify one: it is full", "notify two: it failed (ValueError)"]
+    assert sorted(shown) == ["notify one: it is full", "notify two: delivery failed (ValueError)"]
     assert len(log.splitlines()) == 2
     assert "canary" not in log
 
@@ -389,8 +390,8 @@ async def test_p11_a_place_that_takes_nothing_does_not_fill_the_memory(tmp_path)
     slow = Kept("slow", wait_s=3600)
 
     async with make_delivery([slow], tmp_path, shown) as delivery:
-        for number in range(MOST_WAITING * 3):
+        for number in range(MAX_WAITING * 3):
             stop = Alert(level=Level.STOPPED, title=f"{number}", run=RunId("x"), at=NOON)
             delivery.tell(stop)
 
-    assert shown == [f"notify slow: not told: {MOST_WAITING} others wait already"]
+    assert shown == [f"notify slow: not sent: {MAX_WAITING} others are waiting"]

@@ -1,4 +1,4 @@
-"""P11: in quiet hours alerts wait, and are told together when the hours are over."""
+"""P11: alerts wait in quiet hours, and are sent as one summary afterwards."""
 
 from datetime import UTC
 

@@ -1,4 +1,4 @@
-"""What holds where the kernel bounds memory; test_groups.py runs it on such a kernel."""
+"""Tests of memory limits by cgroups; test_cgroups.py runs it on a kernel that has them."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import sys
 import anyio
 import pytest
 
-from adapters.processes.launch_fixture import Place, alive, new_token, output_of
+from adapters.processes.launch_fixture import BoxFolders, alive, new_token, output_of
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.memory.cgroups import TAG, own_cgroups
 from allstop.adapters.processes.sandbox.boxed_program import boxed
@@ -36,8 +36,8 @@ time.sleep(600)
 
 ABANDONED = """
 import time
-from allstop.adapters.processes.memory.cgroups import our_groups
-our_groups().make(50)
+from allstop.adapters.processes.memory.cgroups import own_cgroups
+own_cgroups().make(50)
 print("made", flush=True)
 time.sleep(600)
 """
@@ -49,8 +49,8 @@ def anyio_backend():
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place.made(tmp_path / "place")
+def box_folders(tmp_path):
+    return BoxFolders.make(tmp_path / "place")
 
 
 @pytest.fixture
@@ -71,13 +71,17 @@ def launcher(request, tmp_path):
 
 
 def left(cgroups):
-    return [place.name for place in cgroups.parent.glob(f"{TAG}-*")]
+    return [box_folders.name for box_folders in cgroups.parent.glob(f"{TAG}-*")]
 
 
-async def test_k17_the_kernel_ends_all_that_comes_to_the_limit_together(launcher, place, cgroups):
+async def test_k17_the_kernel_ends_all_that_comes_to_the_limit_together(
+    launcher, box_folders, cgroups
+):
     token = new_token()
     with anyio.fail_after(300):
-        async with launcher.launch(place.python(FORKED, token, caps=Caps(memory_mb=100))) as child:
+        async with launcher.launch(
+            box_folders.python(FORKED, token, caps=Caps(memory_mb=100))
+        ) as child:
             _, _, code = await output_of(child)
 
     assert code == -signal.SIGKILL
@@ -90,20 +94,22 @@ async def test_k17_the_kernel_ends_all_that_comes_to_the_limit_together(launcher
     assert left(cgroups) == []
 
 
-async def test_k17_files_in_memory_count_too(tmp_path, place, cgroups):
+async def test_k17_files_in_memory_count_too(tmp_path, box_folders, cgroups):
     launcher = ProcessLauncher(
         isolation=BOXED, start=boxed(this_host()), live_dir=tmp_path / "live"
     )
     with anyio.fail_after(300):
-        async with launcher.launch(place.python(WRITTEN, caps=Caps(memory_mb=100))) as child:
+        async with launcher.launch(box_folders.python(WRITTEN, caps=Caps(memory_mb=100))) as child:
             await output_of(child)
 
     assert launcher.out_of_memory("run")
     assert left(cgroups) == []
 
 
-async def test_k17_what_stays_below_the_limit_is_let_alone(launcher, place, cgroups):
-    async with launcher.launch(place.python("print( 'x' * 3 )", caps=Caps(memory_mb=100))) as child:
+async def test_k17_what_stays_below_the_limit_is_let_alone(launcher, box_folders, cgroups):
+    async with launcher.launch(
+        box_folders.python("print( 'x' * 3 )", caps=Caps(memory_mb=100))
+    ) as child:
         during = left(cgroups)
         said = await output_of(child)
 

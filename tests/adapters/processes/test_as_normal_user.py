@@ -1,4 +1,4 @@
-"""Run by root, the other tests here are run once more by a user who owns nothing."""
+"""When root runs the tests, run the other tests of this folder again as a normal user."""
 
 import os
 

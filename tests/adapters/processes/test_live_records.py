@@ -1,4 +1,4 @@
-"""K3: what a program is written down on is used again, and never shown half written."""
+"""K3: record files are reused, and readers never see a half-written one."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""K3: the written record of what lives: never the wrong process, whatever is in the folder."""
+"""K3: killing recorded trees never hits a wrong process, whatever is in the folder."""
 
 import os
 import subprocess
@@ -40,8 +40,8 @@ def written(folder, record):
     return Path(record_path(folder, record))
 
 
-async def test_a_program_is_written_down_while_it_lives(launcher, place, token, live_dir):
-    async with launcher.launch(hostile(place, ["plain"], token, label="run/a")) as child:
+async def test_a_program_is_written_down_while_it_lives(launcher, box_folders, token, live_dir):
+    async with launcher.launch(hostile(box_folders, ["plain"], token, label="run/a")) as child:
         await until_ready(child)
         records = recorded_trees(live_dir)
         expected = Record(
@@ -137,14 +137,16 @@ async def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
     assert kill_recorded(tmp_path / "missing") == ()
 
 
-async def test_a_program_that_can_not_be_written_down_is_not_started(launcher, place, live_dir):
+async def test_a_program_that_can_not_be_written_down_is_not_started(
+    launcher, box_folders, live_dir
+):
     live_dir.rmdir()
 
-    with pytest.raises(Exception, match="can't be written down"):
-        async with launcher.launch(place.launch("touch", "started")):
+    with pytest.raises(Exception, match="no record can be written"):
+        async with launcher.launch(box_folders.launch("touch", "started")):
             pass
 
-    assert list(place.workspace.iterdir()) == []
+    assert list(box_folders.workspace.iterdir()) == []
 
 
 async def test_a_box_without_its_driver_is_found_and_ended(folder):

@@ -1,4 +1,4 @@
-"""To wait for what programs say costs little, and no word is slept through."""
+"""Waiting for output is cheap, and no output is missed."""
 
 import os
 
@@ -87,8 +87,8 @@ async def test_nobody_is_woken_for_what_nobody_waits_for(pipes, anyio_backend):
     """Words are gathered while one sleeps: each would wake the loop otherwise."""
     guard = watch_readiness(pipes[0])
     rounds = []
-    guard._came = lambda came=guard._came: (rounds.append(1), came())
-    guard._loop.add_reader(guard._epoll.fileno(), guard._came)
+    guard._on_ready = lambda came=guard._on_ready: (rounds.append(1), came())
+    guard._loop.add_reader(guard._epoll.fileno(), guard._on_ready)
     for _ in range(20):
         os.write(pipes[1], b"x")
         await anyio.sleep(0.001)

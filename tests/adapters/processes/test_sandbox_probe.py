@@ -1,4 +1,4 @@
-"""K14: the sandbox is proved by trying."""
+"""K14: the sandbox is tested by trying to escape."""
 
 import os
 import time
@@ -70,9 +70,9 @@ async def test_a_missing_bwrap_is_named(host):
 
 
 @pytest.mark.parametrize(("mode", "is_boxed"), [("auto", True), ("on", True), ("off", False)])
-async def test_the_mode_chooses(mode, is_boxed, live_dir, place):
+async def test_the_mode_chooses(mode, is_boxed, live_dir, box_folders):
     launcher = await make_launcher(mode, live_dir)
-    out, _, _ = await run(launcher, place.launch("echo", "hello"))
+    out, _, _ = await run(launcher, box_folders.launch("echo", "hello"))
 
     assert launcher.isolation.boxed is is_boxed
     assert launcher.isolation.allowed
@@ -90,12 +90,12 @@ async def test_a_sandbox_that_is_demanded_and_missing_is_an_error(live_dir, with
         await make_launcher("on", live_dir, without_bwrap)
 
 
-async def test_without_a_sandbox_only_what_is_ours_runs(live_dir, without_bwrap, place):
+async def test_without_a_sandbox_only_what_is_ours_runs(live_dir, without_bwrap, box_folders):
     launcher = await make_launcher("auto", live_dir, without_bwrap)
-    ours, _, _ = await run(launcher, place.launch("echo", "hello", trusted=True))
+    ours, _, _ = await run(launcher, box_folders.launch("echo", "hello", trusted=True))
 
     assert not launcher.isolation.allowed
     assert ours == b"hello\n"
     with pytest.raises(UnsafeError) as caught:
-        await run(launcher, place.launch("echo", "hello"))
+        await run(launcher, box_folders.launch("echo", "hello"))
     assert TURN_OFF_HINT in caught.value.hint

@@ -1,4 +1,4 @@
-"""Q21: the filter of system calls, as the kernel would go through it."""
+"""Q21: the seccomp filter, evaluated as the kernel does."""
 
 import errno
 import struct

@@ -1,4 +1,4 @@
-"""K22: whose socket the other end of a connection is."""
+"""K22: the owner of the other end of a connection."""
 
 import ipaddress
 import os
@@ -116,19 +116,21 @@ def test_k22_a_connection_of_ours_is_no_agents_and_one_of_nobody_is():
 
 
 @pytest.mark.parametrize("how", ["plainly", "on its way to itself", "in one process after another"])
-async def test_k22_a_box_of_any_store_is_known_however_it_holds_its_socket(place, launcher, how):
+async def test_k22_a_box_of_any_store_is_known_however_it_holds_its_socket(
+    box_folders, launcher, how
+):
     """In its list of files or in none: what nobody holds is no browser's."""
-    launch = place.python(HIDING, network=Network.FULL)
+    launch = box_folders.python(HIDING, network=Network.FULL)
     async with reached_by(launcher, launch, how) as (peer, own):
         found = {ConnectionPeers().comes_from_agent(peer, own) for _ in range(50)}
 
     assert found == {True}
 
 
-async def test_k22_a_program_without_a_box_is_known_too(place, host, live_dir):
+async def test_k22_a_program_without_a_box_is_known_too(box_folders, host, live_dir):
     off = Isolation(boxed=False, allowed=True, how="bare")
     launcher = ProcessLauncher(isolation=off, start=unboxed(host, off), live_dir=live_dir)
-    async with reached_by(launcher, place.python(HIDING), "plainly") as (peer, own):
+    async with reached_by(launcher, box_folders.python(HIDING), "plainly") as (peer, own):
         assert ConnectionPeers().comes_from_agent(peer, own)
 
 

@@ -1,11 +1,11 @@
-"""The parts that only compute: order of mounts, labels, hints, the command itself."""
+"""The pure parts: order of mounts, labels, hints, the bubblewrap command."""
 
 import os
 
 import msgspec
 import pytest
 
-from adapters.processes.launch_fixture import Place
+from adapters.processes.launch_fixture import BoxFolders
 from allstop.adapters.processes import proc
 from allstop.adapters.processes.child_inputs import ArgumentsInput
 from allstop.adapters.processes.frozen_labels import (
@@ -167,7 +167,7 @@ def test_the_innermost_mount_says_where_a_place_is_on_the_host():
         "/": "/",
     }
 
-    assert {place: on_host(place, box) for place in places} == places
+    assert {box_folders: on_host(box_folders, box) for box_folders in places} == places
 
 
 def options(words):
@@ -179,8 +179,8 @@ def options(words):
 @pytest.fixture
 def made(host, tmp_path):
     """The command for root and for a user."""
-    place = Place.made(tmp_path)
-    launch = place.launch("true", "argument")
+    box_folders = BoxFolders.make(tmp_path)
+    launch = box_folders.launch("true", "argument")
 
     def make(uid):
         other = msgspec.structs.replace(host, uid=uid, gid=uid)

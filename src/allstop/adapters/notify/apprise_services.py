@@ -62,8 +62,8 @@ class Service:
             await self._check(service)
         except RefusedError as refused:
             return str(refused)
-        told = await run_in_thread(lambda: _notify(service, alert))
-        return "" if told else "apprise could not deliver it"
+        was_sent = await run_in_thread(lambda: _notify(service, alert))
+        return "" if was_sent else "apprise could not deliver it"
 
     async def _check(self, service: NotifyBase) -> None:
         """Check the host if the URL names one; most URLs name an account at a known service."""
@@ -93,7 +93,7 @@ def _create(url: str) -> NotifyBase | None:
 
 def _notify(service: NotifyBase, alert: Alert) -> bool:
     """Send plain text: for HTML and Markdown services, apprise escapes it."""
-    title, text = (_MENTIONS.sub(_defuse, said) for said in (alert.title, alert.text))
+    title, text = (_MENTIONS.sub(_defuse, part) for part in (alert.title, alert.text))
     kind = _KINDS[alert.level]
     return bool(
         service.notify(body=text or title, title=title, notify_type=kind, body_format="text")

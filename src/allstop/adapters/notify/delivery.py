@@ -25,7 +25,7 @@ TIMEOUT_S = 5.0
 GRACE_S = 5.0
 """How long pending deliveries may take at exit."""
 
-MOST_WAITING = 50
+MAX_WAITING = 50
 RECHECK_S = 600.0
 
 
@@ -42,7 +42,7 @@ async def deliver(channel: Channel, alert: Alert) -> str:
 class Delivery:
     """Inside `async with`, `tell` returns at once.
 
-    `tellers` returns the current channels; it returns the same list while they are unchanged.
+    `channels` returns the current channels; it returns the same list while they are unchanged.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Delivery:
         self._close_queues()
         self._channels, self._queues = channels, []
         for channel in channels:
-            queue, received = anyio.create_memory_object_stream[Alert](MOST_WAITING)
+            queue, received = anyio.create_memory_object_stream[Alert](MAX_WAITING)
             self._queues.append(queue)
             self._serving.start_soon(self._serve, channel, received)
 
@@ -151,7 +151,7 @@ class Delivery:
             try:
                 queue.send_nowait(alert)
             except anyio.WouldBlock:
-                self._report(channel, f"not sent: {MOST_WAITING} others are waiting")
+                self._report(channel, f"not sent: {MAX_WAITING} others are waiting")
 
     async def _work(self, *, task_status: TaskStatus[None]) -> None:
         try:

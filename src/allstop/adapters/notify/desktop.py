@@ -81,5 +81,5 @@ def _arguments(program: str, alert: Alert) -> list[str]:
         lines = [argument for line in _SCRIPT for argument in ("-e", line)]
         return [*lines, alert.title, alert.text]
     urgency = "low" if alert.level is Level.INFO else "normal"
-    title, text = (said.translate(_NO_MARKUP) for said in (alert.title, alert.text))
+    title, text = (part.translate(_NO_MARKUP) for part in (alert.title, alert.text))
     return ["--app-name=allstop", f"--urgency={urgency}", "--", title, text]

@@ -32,7 +32,7 @@ async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
     """Return the address to connect to. One forbidden address among several refuses all.
 
     Raises:
-        NowhereError: the host has no address.
+        NoAddressError: the host has no address.
         RefusedError: nothing may be sent there.
     """
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import httpx2
 
 TIMEOUT_S = 5.0
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 
 
 class Webhook:
@@ -75,8 +75,8 @@ async def _post(client: httpx2.AsyncClient, url: httpx2.URL, address: str, alert
         size = 0
         async for chunk in response.aiter_raw():
             size += len(chunk)
-            if size > MOST_BYTES:
-                return f"the answer has more than {MOST_BYTES // 1024} kB"
+            if size > MAX_BYTES:
+                return f"the answer has more than {MAX_BYTES // 1024} kB"
     finally:
         await response.aclose()
     if response.is_redirect:

@@ -44,7 +44,8 @@ class LiveRecordFile:
         self._path = path
 
     def clear(self) -> None:
-        """Raises:
+        """
+        Raises:
         OSError: the process that killed the tree has removed the file.
         """
         os.rename(self._path, self._blank)  # noqa: PTH104
@@ -71,7 +72,8 @@ class LiveRecords:
         weakref.finalize(self, _delete_all, self._unused)
 
     def add(self, record: Record) -> LiveRecordFile:
-        """Raises:
+        """
+        Raises:
         OSError: the record can't be written.
         """
         path = record_path(self.directory, record)

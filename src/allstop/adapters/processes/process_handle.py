@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from allstop.adapters.processes.identity import Identity, is_alive
 
-LOOK_EVERY_S = 0.01
+POLL_EVERY_S = 0.01
 
 
 class ProcessHandle:
@@ -47,7 +47,7 @@ class ProcessHandle:
         while is_alive(self._identity):
             if time.monotonic() > until:
                 return False
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_EVERY_S)
         return True
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class Tried(Struct, frozen=True, kw_only=True):
     why: str  # it could not be told; "" where it was
 
 
-async def try_tellers(project: Project) -> list[Tried]:
+async def try_channels(project: Project) -> list[Tried]:
     """One message to each, all at once."""
     alert = Alert(
         level=Level.DONE,

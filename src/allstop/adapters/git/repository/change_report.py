@@ -13,8 +13,8 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.board import change_findings
 from allstop.ports import FileChange
 
-MOST_FILE_BYTES = 1024**2
-MOST_BYTES = 32 * 1024**2
+MAX_FILE_BYTES = 1024**2
+MAX_BYTES = 32 * 1024**2
 """Files beyond this total are named, but their lines are not read."""
 
 NO_MODE = "000000"
@@ -127,7 +127,7 @@ async def _small(repository: Repository, blobs: Sequence[str]) -> list[str]:
     for info in await repository.look_up(*blobs):
         if info is None or info.kind != "blob":
             continue
-        if info.size_bytes <= min(MOST_FILE_BYTES, MOST_BYTES - total):
+        if info.size_bytes <= min(MAX_FILE_BYTES, MAX_BYTES - total):
             chosen.append(info.name)
             total += info.size_bytes
     return chosen

@@ -19,11 +19,11 @@ import anyio
 from allstop.adapters.git.repository.git_command import environment, git_argv
 from allstop.open_files import restore_limit
 
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 """The largest request: it fits into an empty pipe at once, and so does its answer."""
 
 MAX_REQUESTS = 500
-MOST_AGE_S = 60.0
+MAX_AGE_S = 60.0
 EXIT_TIMEOUT_S = 1.0
 
 EndProcess = Callable[[subprocess.Popen[bytes]], None]
@@ -66,7 +66,7 @@ class GitDaemon:
         A process whose answer wasn't read to the end is closed, so that the rest can't be taken for the
         answer to the next request.
         """
-        assert len(request) <= MOST_BYTES, "the request must fit into an empty pipe"
+        assert len(request) <= MAX_BYTES, "the request must fit into an empty pipe"
         async with self._lock:
             running = self._ready()
             ask: list[str] | None = None
@@ -110,7 +110,7 @@ class _RunningGit:
         self._out = self._process.stdout.fileno()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
-        self._until = now + MOST_AGE_S
+        self._until = now + MAX_AGE_S
         self._left = MAX_REQUESTS
         self.end = weakref.finalize(self, end, self._process)
 
@@ -127,7 +127,7 @@ class _RunningGit:
         while output.count(b"\n") < count:
             await anyio.wait_readable(self._out)
             with suppress(BlockingIOError):
-                data = os.read(self._out, 2 * MOST_BYTES)
+                data = os.read(self._out, 2 * MAX_BYTES)
                 if not data:
                     return None
                 output += data

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from allstop.adapters.git.repository.git_daemon import MOST_BYTES, GitDaemon, kill
+from allstop.adapters.git.repository.git_daemon import MAX_BYTES, GitDaemon, kill
 
 
 class ObjectLookup:
@@ -19,7 +19,7 @@ class ObjectLookup:
         None means that the request is too long or git doesn't answer; the caller starts git itself then.
         """
         request = os.fsencode("".join(f"{revision}\n" for revision in revisions))
-        if len(request) > MOST_BYTES:
+        if len(request) > MAX_BYTES:
             return None
         for _ in range(2):  # an idle process may have been killed in the meantime
             lines = await self._git.ask(request, len(revisions))

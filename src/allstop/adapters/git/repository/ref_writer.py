@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from allstop.adapters.git.repository.git_daemon import MOST_BYTES, GitDaemon, close_and_wait
+from allstop.adapters.git.repository.git_daemon import MAX_BYTES, GitDaemon, close_and_wait
 
 OWN_PREFIX = "refs/allstop/"
 UPDATE_REFS = ("update-ref", "--create-reflog", "--stdin")
@@ -23,7 +23,7 @@ class RefWriter:
     async def write(self, lines: Sequence[str]) -> bool:
         """Run these update-ref commands in one transaction; False if none of them was applied."""
         text = "".join(f"{line}\n" for line in ("start", *lines, "commit")).encode()
-        if len(text) > MOST_BYTES or not all(ref_of(line).startswith(OWN_PREFIX) for line in lines):
+        if len(text) > MAX_BYTES or not all(ref_of(line).startswith(OWN_PREFIX) for line in lines):
             return False
         return await self._git.ask(text, len(APPLIED)) == APPLIED
 

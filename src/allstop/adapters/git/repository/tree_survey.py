@@ -13,13 +13,13 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.core.moves import Excerpt, Surveyed
 from allstop.core.text import one_line, plain
 
-MOST_PATHS = 200
-MOST_FOLDERS = 40
-MOST_FILES = 4
-MOST_SUBJECTS = 5
+MAX_PATHS = 200
+MAX_FOLDERS = 40
+MAX_FILES = 4
+MAX_SUBJECTS = 5
 FILE_CHARS = 1500
 PATH_CHARS = 200
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 """The largest folder listing or file that is read; larger ones are only named."""
 
 DESCRIPTIVE = tuple(
@@ -50,7 +50,7 @@ async def survey(repository: Repository, commit: str) -> Surveyed:
         GitError: the repository can't be read.
     """
     top = await _list_tree(repository, f"{commit}^{{tree}}")
-    folders = [entry for entry in top if entry.kind == "tree"][:MOST_FOLDERS]
+    folders = [entry for entry in top if entry.kind == "tree"][:MAX_FOLDERS]
     paths = [f"{entry.path}/" if entry.kind == "tree" else entry.path for entry in top]
     for folder in folders:
         below = await _list_tree(repository, folder.name)
@@ -59,8 +59,8 @@ async def survey(repository: Repository, commit: str) -> Surveyed:
         ]
     return Surveyed(
         commit=commit,
-        paths=tuple(one_line(path, PATH_CHARS) for path in paths[:MOST_PATHS]),
-        more=max(0, len(paths) - MOST_PATHS),
+        paths=tuple(one_line(path, PATH_CHARS) for path in paths[:MAX_PATHS]),
+        more=max(0, len(paths) - MAX_PATHS),
         files=tuple(await _read(repository, _descriptive_files(top))),
         subjects=await _subjects(repository, commit),
     )
@@ -68,7 +68,7 @@ async def survey(repository: Repository, commit: str) -> Surveyed:
 
 async def _list_tree(repository: Repository, tree: str) -> list[_Entry]:
     (info,) = await repository.look_up(tree)
-    if info is None or info.kind != "tree" or info.size_bytes > MOST_BYTES:
+    if info is None or info.kind != "tree" or info.size_bytes > MAX_BYTES:
         return []
     out = await repository.output("ls-tree", "--full-tree", "-z", "-l", info.name)
     return [_parse_entry(line) for line in out.split(b"\0") if line]
@@ -84,9 +84,9 @@ def _parse_entry(line: bytes) -> _Entry:
 
 def _descriptive_files(entries: Sequence[_Entry]) -> list[_Entry]:
     """Return regular files only: the content of a symbolic link is a path to another place."""
-    files = [e for e in entries if e.mode.startswith("100") and e.size_bytes <= MOST_BYTES]
+    files = [e for e in entries if e.mode.startswith("100") and e.size_bytes <= MAX_BYTES]
     found = [file for each in DESCRIPTIVE for file in files if each.fullmatch(file.path)]
-    return found[:MOST_FILES]
+    return found[:MAX_FILES]
 
 
 async def _read(repository: Repository, entries: Sequence[_Entry]) -> Iterator[Excerpt]:
@@ -110,9 +110,9 @@ def _excerpts(entries: Sequence[_Entry], out: bytes) -> Iterator[Excerpt]:
 
 
 async def _subjects(repository: Repository, commit: str) -> tuple[str, ...]:
-    most = f"--max-count={MOST_SUBJECTS}"
+    most = f"--max-count={MAX_SUBJECTS}"
     out = await repository.output(
         "rev-list", most, "--no-commit-header", "--format=%s", commit, "--"
     )
     lines = out.decode(errors="replace").splitlines()
-    return tuple(one_line(line, 120) for line in lines[:MOST_SUBJECTS])
+    return tuple(one_line(line, 120) for line in lines[:MAX_SUBJECTS])

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from allstop.adapters.git.repository.cached_files import read_small
 from allstop.adapters.git.workspace.folders import WorkspaceFolders
 
-MOST_ENTRIES = 5000
+MAX_ENTRIES = 5000
 """In a larger tree git is as fast."""
 
 HOME_SETTINGS = (".gitconfig", ".config/git")
@@ -52,7 +52,7 @@ class Snapshot(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def take_snapshot(folders: WorkspaceFolders, most_entries: int = MOST_ENTRIES) -> Snapshot | None:
+def take_snapshot(folders: WorkspaceFolders, most_entries: int = MAX_ENTRIES) -> Snapshot | None:
     """Take a snapshot; None if later changes could go unnoticed."""
     home, top = os.fspath(folders.home), os.fspath(folders.work)
     if _has_git_settings(home):

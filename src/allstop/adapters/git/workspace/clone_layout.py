@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from allstop.adapters.git.repository.repository import Repository
 
-MOST_COPIED = 64 * 1024**2
+MAX_COPIED = 64 * 1024**2
 """The most bytes of untracked files that are copied into a clone."""
 
 CONFIG = """\
@@ -31,7 +31,7 @@ CONFIG = """\
 \tauto = false
 """
 FILTER = b"filter=lfs"
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 """The most that is read of `.gitmodules` and `.gitattributes`; an agent may have written them."""
 LONGEST_PATH = 4096
 SHA256 = "[extensions]\n\tobjectformat = sha256\n"
@@ -155,7 +155,7 @@ async def _has_lfs(repository: Repository, attributes: str | None) -> bool:
 
 async def _is_small(repository: Repository, blob: str) -> bool:
     (info,) = await repository.look_up(blob)
-    return info is not None and info.size_bytes <= MOST_BYTES
+    return info is not None and info.size_bytes <= MAX_BYTES
 
 
 def _own_attributes(common_dir: Path) -> bytes:
@@ -257,7 +257,7 @@ def _may_copy(root: Path, name: str) -> bool:
 
 def copy_files(root: Path, names: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
     """Copy these files; returns the copied ones and those that are too large."""
-    left_bytes = MOST_COPIED
+    left_bytes = MAX_COPIED
     copied, too_much = [], []
     for name in names:
         size = _copy_file((root / name).resolve(), folder / name, left_bytes)

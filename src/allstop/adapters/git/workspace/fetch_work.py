@@ -37,19 +37,19 @@ _WORD = re.compile(rb"^(head [0-9a-f]+|size [0-9]+)$", re.MULTILINE)
 _CHANGED = re.compile(rb"^changed (.+)$", re.MULTILINE)
 
 
-MOST_BYTES = 4 * 1024**3
+MAX_BYTES = 4 * 1024**3
 """The largest pack that is accepted from a workspace."""
 
-MOST_LINES = 128 * 1024
+MAX_LINES = 128 * 1024
 """The most bytes before the pack."""
 
 IN_MEMORY = 1024**2
 """Longer output is spooled to a file."""
 
 
-MOST_KNOWN = 100
+MAX_KNOWN = 100
 
-MOST_SEEN = 25_000
+MAX_SEEN = 25_000
 """The most file entries in the snapshots of all workspaces; an entry takes a few hundred bytes."""
 
 FEW_ENTRIES = 250
@@ -128,19 +128,19 @@ class WorkFetcher:
     def _remember(self, workspace: str, last: _LastFetch) -> Change:
         self._last.pop(workspace, None)
         self._last[workspace] = last
-        if len(self._last) > MOST_KNOWN:
+        if len(self._last) > MAX_KNOWN:
             del self._last[next(iter(self._last))]
         self._drop_old_snapshots()
         return last.change
 
     def _drop_old_snapshots(self) -> None:
-        """Drop the oldest snapshots beyond `MOST_SEEN`; the next fetch asks git then."""
+        """Drop the oldest snapshots beyond `MAX_SEEN`; the next fetch asks git then."""
         sizes = {
             name: len(each.snapshot.entries) for name, each in self._last.items() if each.snapshot
         }
         seen = sum(sizes.values())
         for name, entries in sizes.items():
-            if seen <= MOST_SEEN:
+            if seen <= MAX_SEEN:
                 return
             self._last[name] = self._last[name]._replace(snapshot=None)
             seen -= entries
@@ -148,7 +148,7 @@ class WorkFetcher:
     async def _receive(
         self, folders: WorkspaceFolders, meta: Meta, workspace: str, tip: str | None, label: str
     ) -> FetchHeader:
-        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MOST_BYTES
+        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MAX_BYTES
         with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(self._folder)) as spool:
             await self._box_git.receive(
                 self._builder.box_of(folders, meta), label, KEEP,
@@ -201,7 +201,7 @@ class FetchHeader:
             GitError: the output doesn't begin as expected.
         """
         spool.seek(0)
-        start = spool.read(MOST_LINES)
+        start = spool.read(MAX_LINES)
         lines, gap, _ = start.partition(b"\n\n")
         words = dict(word.split(b" ") for word in _WORD.findall(lines))
         self.size_kb = int(words.get(b"size", b"0"))

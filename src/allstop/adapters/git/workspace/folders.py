@@ -35,7 +35,7 @@ META = "meta.json"
 LARGEST_META = 64 * 1024**2  # `excluded` may name very many copied files
 _decode = msgspec.json.Decoder(Meta).decode
 
-MOST_TREES = 256
+MAX_TREES = 256
 
 _DAMAGED = re.compile(r"damaged(-[0-9]+)?")
 
@@ -166,7 +166,7 @@ class FolderCache:
 
     def of(self, workspace: str) -> WorkspaceFolders:
         if workspace not in self._made:
-            if len(self._made) >= MOST_TREES:
+            if len(self._made) >= MAX_TREES:
                 self._made.clear()
             self._made[workspace] = WorkspaceFolders(self._folder / folder_name(workspace))
         return self._made[workspace]

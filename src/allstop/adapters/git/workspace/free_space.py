@@ -10,7 +10,7 @@ from allstop.adapters.git.workspace.folders import WorkspaceFolders
 LOW_BYTES = 200 * 1024**2
 """Reserved for the journal and for fetching work: below it, no program that writes may continue."""
 
-MOST_ENTRIES = 200_000
+MAX_ENTRIES = 200_000
 """The most files that are counted; after a turn, a workspace is measured completely in its box."""
 
 WORKSPACE, CLEAN_CLONE = "the workspace", "the clean clone of the work"
@@ -47,7 +47,7 @@ def size_of(folders: WorkspaceFolders) -> int:
     total = entries = 0
     linked: set[int] = set()
     pending = [os.fspath(folders.home), os.fspath(folders.work)]
-    while pending and entries < MOST_ENTRIES:
+    while pending and entries < MAX_ENTRIES:
         with suppress(OSError), os.scandir(pending.pop()) as found:
             for entry in found:
                 entries += 1

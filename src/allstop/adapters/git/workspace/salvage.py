@@ -18,7 +18,7 @@ from allstop.adapters.git.workspace.clone_layout import loose_links
 from allstop.adapters.git.workspace.fetch_work import (
     IN_MEMORY,
     LINK,
-    MOST_BYTES,
+    MAX_BYTES,
     changed_files,
     unpack,
 )
@@ -26,7 +26,7 @@ from allstop.adapters.git.workspace.folders import Meta
 from allstop.ports import Box
 
 WITHIN_S = 600.0
-MOST_REFS = 1000
+MAX_REFS = 1000
 """Beyond this, nobody could find a commit among the backup refs."""
 
 
@@ -50,7 +50,7 @@ async def salvage(
     ):
         await box_git.receive(
             box, label, GATHER, meta.base, message, *exclude_paths(meta.excluded),
-            write=spool.write, most_bytes=MOST_BYTES,
+            write=spool.write, most_bytes=MAX_BYTES,
         )  # fmt: skip
         header = _parse_header(spool)
         await unpack(repository, spool, header.pack_at)
@@ -76,11 +76,11 @@ async def next_backup(repository: Repository, workspace: str, commit: str) -> st
 
 def _parse_header(spool: IO[bytes]) -> _Header:
     spool.seek(0)
-    lines, gap, _ = spool.read(66 * (MOST_REFS + 2)).partition(b"\n\n")
+    lines, gap, _ = spool.read(66 * (MAX_REFS + 2)).partition(b"\n\n")
     commits = list(dict.fromkeys(lines.decode(errors="replace").split("\n")))
-    if not gap or len(commits) > MOST_REFS:
+    if not gap or len(commits) > MAX_REFS:
         raise GitError(
-            f"the workspace has more than {MOST_REFS} branches, tags and stashes",
+            f"the workspace has more than {MAX_REFS} branches, tags and stashes",
             code="too_many_refs",
         )
     if not all(map(is_commit_name, commits)):

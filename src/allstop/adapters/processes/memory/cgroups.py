@@ -65,7 +65,8 @@ class Cgroups:
         self._numbers = count(1)
 
     def make(self, max_mb: int) -> Cgroup:
-        """Raises:
+        """
+        Raises:
         OSError: the cgroup can't be created.
         """
         driver = own_identity()

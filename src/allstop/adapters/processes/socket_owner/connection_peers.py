@@ -19,7 +19,7 @@ from allstop.adapters.processes.socket_owner.socket_holders import holder_of
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = "0A"
-MOST_REMEMBERED = 8
+MAX_REMEMBERED = 8
 
 
 class ConnectionPeers:
@@ -51,7 +51,7 @@ class ConnectionPeers:
         if result.holder is None:
             return result.is_complete
         others = (pid for pid in self._seen if pid != result.holder)
-        self._seen = (result.holder, *others)[:MOST_REMEMBERED]
+        self._seen = (result.holder, *others)[:MAX_REMEMBERED]
         return result.in_agent_tree
 
 

@@ -1,4 +1,4 @@
-"""Every workspace has ports of its own."""
+"""Every workspace has its own port range."""
 
 import shutil
 
