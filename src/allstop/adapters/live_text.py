@@ -1,4 +1,4 @@
-"""Sends live text of agents from the process that drives a run to the control room of the same store.
+"""Sends live text of agents from the process that drives a run to the control room.
 
 Datagrams in a folder that only its owner can enter. They are no record: text that can't be
 delivered is sent with the next one, and text lost with a process is in the journal soon.

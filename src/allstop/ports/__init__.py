@@ -1,4 +1,4 @@
-"""Protocols of everything outside the pure core: journal, agents, programs, workspaces, notifications."""
+"""Protocols of the outside world: journal, agents, programs, workspaces, notifications."""
 
 from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent

@@ -36,7 +36,8 @@ class Watch(Protocol):
     async def words(self) -> str:
         """Wait for a message of a person to the running turn, for agents that can be steered.
 
-        It returns the same text until `reached` is called. An undelivered text goes into the next prompt.
+        It returns the same text until `reached` is called. An undelivered text goes into the next
+        prompt.
         """
         ...
 

@@ -118,8 +118,8 @@ class Journal(Protocol):
     ) -> None:
         """Write all entries or none; when it returns they are durable.
 
-        A write that has begun can't be cancelled. Cancelled earlier, an append without `expect` writes
-        nothing. A `write` id that is already in the journal is not written again.
+        A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
+        writes nothing. A `write` id that is already in the journal is not written again.
 
         Raises:
             StaleError: more has been written since `expect`.
@@ -150,8 +150,8 @@ class Journal(Protocol):
     def listen(self, ear: Listener, alarm: Alarm = quiet) -> AbstractContextManager[None]:
         """Call `ear` for every write of any process, while `attend` runs.
 
-        `alarm` is called when a stop is about to be written that can't be taken back. Later writes come
-        after the stop, and writing it may take long.
+        `alarm` is called when a stop is about to be written that can't be taken back. Later writes
+        come after the stop, and writing it may take long.
         """
         ...
 
@@ -160,7 +160,7 @@ class Journal(Protocol):
         ...
 
     def claim(self, run: RunId) -> AbstractContextManager[None]:
-        """Claim the right to drive this run and all runs below it, until the block or the process ends.
+        """Claim the right to drive this run and all below it, until the block or process ends.
 
         Raises:
             HeldError: another process has it.

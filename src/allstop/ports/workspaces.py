@@ -65,12 +65,12 @@ class Workspaces(Protocol):
         stash: bool = False,
         given: str = "",
     ) -> WorkspaceOpen | Failed:
-        """Make it from the tip of `target`, or reopen it. If the target's history contains its work, it
-        continues from the tip.
+        """Make it from the tip of `target`, or reopen it. If the target's history contains its
+        work, it continues from the tip.
 
         `onto` is a commit of the target that is merged into it; conflicts are left in the files.
-        With `stash`, uncommitted changes are stashed first. `given` is a commit of a person who continued
-        the work: it is merged too, but it counts as work and not as the base.
+        With `stash`, uncommitted changes are stashed first. `given` is a commit of a person who
+        continued the work: it is merged too, but it counts as work and not as the base.
         """
         ...
 
@@ -86,7 +86,7 @@ class Workspaces(Protocol):
         ...
 
     async def over_limit(self, workspace: str) -> str:
-        """Why the program in the workspace may not continue: the disk is nearly full, or it uses too much."""
+        """Why the program in the workspace may not continue: a full disk, or it uses too much."""
         ...
 
     async def candidate_over_limit(self, workspace: str) -> str:

@@ -1,3 +1,3 @@
-"""Git workspaces: the host only reads packs from them; all other git commands run in the sandbox."""
+"""Git workspaces. The host only reads packs from them; other git commands run in the sandbox."""
 
 from allstop.adapters.git.workspace.workspaces import GitWorkspaces as GitWorkspaces

@@ -20,7 +20,7 @@ class _Outcome(Generic[T]):
     async def run(self) -> None:
         try:
             self._values.append(await self._work)
-        except Exception as error:  # noqa: BLE001 - `value` raises it again, outside an exception group
+        except Exception as error:  # noqa: BLE001 - `value` raises it again, without a group
             self._error = error
 
     def value(self) -> T:
@@ -30,7 +30,7 @@ class _Outcome(Generic[T]):
 
 
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """Run both to their end and returns their results; raises the error of the first that failed."""
+    """Run both to their end and return their results; raises the error of the first that failed."""
     first, second = _Outcome(one), _Outcome(other)
     async with anyio.create_task_group() as group:
         group.start_soon(first.run)

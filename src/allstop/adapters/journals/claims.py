@@ -82,7 +82,7 @@ def _try_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 
 def _lock_exclusively(fd: int) -> bool:
-    """Take the exclusive lock. A reader holds a shared lock for a moment, and that is waited for."""
+    """Take the exclusive lock; a reader's shared lock lasts a moment and is waited for."""
     for _ in range(MAX_READERS):
         if _try_lock(fd):
             return True

@@ -242,10 +242,7 @@ class SqliteJournal(SqliteRecords):
         with suppress(sqlite3.Error):
             self._db.execute("rollback")
         self._numbers.forget()
-        self._helm, self._helm_seq = (
-            Helm(),
-            0,
-        )  # the helm was read in the transaction that was rolled back
+        self._helm, self._helm_seq = Helm(), 0  # it was read in that transaction
 
     def _commit_on_full_disk(self, batch: list[_Job]) -> bool:
         """On a full disk, write only commands to the helm, after deleting the reserve file.
@@ -292,8 +289,8 @@ class SqliteJournal(SqliteRecords):
     def _update_pending_stop(self) -> None:
         """Decide whether a stop must be written.
 
-        Once alarms were called, the stop is written even if the file is removed, unless another process
-        has written it.
+        Once alarms were called, the stop is written even if the file is removed, unless another
+        process has written it.
         """
         for seq, event in self._db.execute(
             "select e.seq, e.event from runs r join events e on e.run = r.id"
@@ -370,7 +367,7 @@ class SqliteJournal(SqliteRecords):
 
 
 def _cleaned(entries: Sequence[Entry], clean: Callable[[Event], Event]) -> tuple[Entry, ...]:
-    """Clean all events but those of the helm: no error may prevent a stop, and the helm has no agent text."""
+    """Clean all events but those of the helm: no error may prevent a stop."""
     return tuple([e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries])
 
 

@@ -41,7 +41,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
     version = version_of(db)
     if version > len(migrations):
         raise StoreBrokenError(
-            f"the journal has version {version}; this program knows versions up to {len(migrations)}",
+            f"the journal has version {version}; this program knows up to {len(migrations)}",
             "use the newer allstop that wrote it",
             code="store_too_new",
         )

@@ -50,7 +50,8 @@ class StopFile:
     def create(self, author: str) -> None:
         """Create the file together with its text, because another process may be watching.
 
-        On a full disk the file may lack the text or not exist; the stop in the journal still counts.
+        On a full disk the file may lack the text or not exist; the stop in the journal still
+        counts.
         """
         draft = self._path.with_name(f".{self._path.name}-{os.getpid()}")
         try:
@@ -94,7 +95,7 @@ class StopFile:
 
 @contextmanager
 def _folder_events(folder: Path) -> Iterator[int | None]:
-    """Yield a descriptor that becomes readable when the folder changes; None where there is none."""
+    """Yield a descriptor that becomes readable when the folder changes, or None."""
     if sys.platform == "linux":
         fd = _inotify(folder)
         try:

@@ -1,4 +1,4 @@
-"""Datagram sockets by which processes on one store wake each other after a write, without polling."""
+"""Datagram sockets by which processes on one journal wake each other after a write."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class WakeSockets:
 
 class WakeSocket:
     def __init__(self, socket_: socket.socket) -> None:
-        self._own = socket_
+        self._socket = socket_
 
     async def wait(self) -> None:
         """Wait for a wake-up; several may count as one."""
-        await anyio.wait_readable(self._own)
+        await anyio.wait_readable(self._socket)
         with suppress(BlockingIOError):
             while True:
-                self._own.recv(16)
+                self._socket.recv(16)

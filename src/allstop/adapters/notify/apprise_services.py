@@ -30,7 +30,7 @@ _KINDS = {
 }
 
 _MENTIONS = re.compile(r"(?<!\w)@(?=\w)|<(?=[!@#])")
-"""Mentions that notify everybody in a chat, such as `@here` and `<!channel>`: agents may write them."""
+"""Mentions that notify everybody in a chat, such as `@here`: agents may write them."""
 
 
 def _defuse(found: re.Match[str]) -> str:

@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 
 async def run_in_thread(call: Callable[[], T]) -> T:
-    """Return the call's result or raise its error. If cancelled, the thread continues on its own."""
+    """Return the call's result or raise its error.
+
+    If cancelled, the thread continues on its own.
+    """
     token = current_token()
     done = anyio.Event()
     returned: list[T] = []

@@ -1,4 +1,4 @@
-"""Posts an alert as JSON to a webhook, at the address that was checked, without following redirects."""
+"""Posts an alert as JSON to a webhook, at the checked address, without following redirects."""
 
 from __future__ import annotations
 

@@ -127,8 +127,8 @@ class ProcessLauncher:
     def kill(self, label: str) -> None:
         """Kill everything under this label at once.
 
-        The launch blocks must still be left. When hostile programs use all CPU time, leaving many blocks
-        may take a second instead of milliseconds, so the kill comes first.
+        The launch blocks must still be left. When hostile programs use all CPU time, leaving many
+        blocks may take a second instead of milliseconds, so the kill comes first.
         """
         for live in self._trees_under(label):
             self._kill_live(live)
@@ -167,9 +167,8 @@ class ProcessLauncher:
                 self._kill_live(live)
             tree.kill()
             if not tree.has_ended():
-                await (
-                    cancel_shielded_checkpoint()
-                )  # so that other blocks that end at this moment kill theirs first
+                # so that other blocks that end at this moment kill theirs first
+                await cancel_shielded_checkpoint()
             await _kill_tree(tree, launch.label)
             if live:
                 await self._memory_limits.finish(live.root)

@@ -34,9 +34,8 @@ class LiveRecordFile:
         Raises:
             OSError: the disk is full, or the file was removed.
         """
-        data = msgspec.json.encode(record).ljust(
-            self._size
-        )  # overwrites the earlier record completely
+        # padded, so that it overwrites the earlier record completely
+        data = msgspec.json.encode(record).ljust(self._size)
         if os.pwrite(self._handle, data, 0) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size = len(data)
@@ -44,9 +43,10 @@ class LiveRecordFile:
         self._path = path
 
     def clear(self) -> None:
-        """
+        """Rename the file to its blank name.
+
         Raises:
-        OSError: the process that killed the tree has removed the file.
+            OSError: the process that killed the tree has removed the file.
         """
         os.rename(self._path, self._blank)  # noqa: PTH104
 
@@ -63,7 +63,8 @@ def record_path(directory: Path, record: Record) -> str:
 class LiveRecords:
     """The record files of one driver, in the folder where other processes look for live trees.
 
-    Files are reused: creating and removing one takes up to a millisecond, and every program gets one.
+    Files are reused: creating and removing one takes up to a millisecond, and every program gets
+    one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -72,9 +73,10 @@ class LiveRecords:
         weakref.finalize(self, _delete_all, self._unused)
 
     def add(self, record: Record) -> LiveRecordFile:
-        """
+        """Write a record, if possible into an unused file.
+
         Raises:
-        OSError: the record can't be written.
+            OSError: the record can't be written.
         """
         path = record_path(self.directory, record)
         while self._unused:

@@ -21,7 +21,7 @@ CHUNK = 64 * 1024
 LATE_TIMEOUT_S = 2.0
 """How long error output may stay unread while there is no other output."""
 LATE_LIMIT_BYTES = 16 * 1024
-"""After this much unread error output, it is read at once: else a full pipe would block the program."""
+"""After this much unread error output, it is read at once; a full pipe would block the program."""
 
 
 class InputPipe:

@@ -62,7 +62,10 @@ def family_of(pid: int) -> Iterator[tuple[int, int]]:
 
 
 def signal_child(child: int, parent: int, number: signal.Signals) -> bool:
-    """Signal a process if it still is that parent's child; an open pidfd keeps the pid from being reused."""
+    """Signal a process if it still is that parent's child.
+
+    An open pidfd keeps the pid from being reused.
+    """
     try:
         handle = os.pidfd_open(child)
     except OSError:

@@ -56,7 +56,10 @@ def check(policy: Policy, text: str) -> Verdict:
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
-    """Add the policy's verdict to an ask; only a person decides on asks other than commands and edits."""
+    """Add the policy's verdict to an ask.
+
+    Only a person decides on asks other than commands and edits.
+    """
     policy = replace(policy, within=ask.within)
     match ask.kind:
         case "command":

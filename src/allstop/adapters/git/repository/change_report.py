@@ -106,7 +106,10 @@ def _has_old(raw: RawChange) -> bool:
 
 
 async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[str, bytes]:
-    """Return contents that are small enough, tests first, so that a large file can't crowd them out."""
+    """Return contents that are small enough.
+
+    Tests first, so that large files can't crowd them out.
+    """
     ordered = sorted(changes, key=lambda raw: not change_findings.is_test(raw.path))
     wanted = [
         blob

@@ -74,7 +74,10 @@ def _head(file: bytes, most: int) -> bytes:
 
 
 def _files(counts: bytes, kinds: dict[str, str]) -> Iterator[ChangedFile]:
-    """Parse `added TAB removed TAB path NUL`. A renamed file has an empty path, and two paths follow."""
+    """Parse `added TAB removed TAB path NUL`.
+
+    A renamed file has an empty path, and two paths follow.
+    """
     fields = iter(counts.decode(errors="replace").split("\0"))
     for field in fields:
         if not field:

@@ -48,7 +48,7 @@ async def run_git(
     stdin: bytes | IO[bytes] = b"",
     stdout: IO[bytes] | None = None,
 ) -> GitResult:
-    """Run git and returns its result, whatever the exit code. When cancelled, it kills git and waits.
+    """Run git and return its result, whatever the exit code. When cancelled, kill git and wait.
 
     Raises:
         OSError: git is not installed, or the folder doesn't exist.
@@ -92,7 +92,7 @@ def git_argv(arguments: Sequence[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the user's environment without variables that point git elsewhere or make it prompt."""
+    """Return the user's environment without variables that redirect git or make it prompt."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
@@ -110,7 +110,7 @@ async def _wait_for(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pidfd(pid: int) -> int | None:
-    """Return a pidfd, which becomes readable when the process ends; None where there are no pidfds."""
+    """Return a pidfd, which becomes readable when the process ends; None if there is none."""
     if sys.platform != "linux":
         return None
     try:

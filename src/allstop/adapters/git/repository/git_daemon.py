@@ -38,7 +38,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def close_and_wait(process: subprocess.Popen[bytes]) -> None:
-    """End a process that writes, after its last request: a killed one would leave a lock file behind."""
+    """End a process that writes, after its last request: killed, it would leave a lock file."""
     _close(process)
     try:
         process.wait(EXIT_TIMEOUT_S)
@@ -61,10 +61,10 @@ class GitDaemon:
         self._running: _RunningGit | None = None
 
     async def ask(self, request: bytes, count: int) -> list[str] | None:
-        """Send a request and returns `count` lines, or None if the process ended before.
+        """Send a request and return `count` lines, or None if the process ended before.
 
-        A process whose answer wasn't read to the end is closed, so that the rest can't be taken for the
-        answer to the next request.
+        A process whose answer wasn't read to the end is closed, so that the rest can't be taken for
+        the answer to the next request.
         """
         assert len(request) <= MAX_BYTES, "the request must fit into an empty pipe"
         async with self._lock:

@@ -16,7 +16,8 @@ class ObjectLookup:
     async def look_up(self, revisions: Sequence[str]) -> list[str] | None:
         """Return one line of `git cat-file --batch-check` per revision, or None.
 
-        None means that the request is too long or git doesn't answer; the caller starts git itself then.
+        None means that the request is too long or git doesn't answer; the caller starts git itself
+        then.
         """
         request = os.fsencode("".join(f"{revision}\n" for revision in revisions))
         if len(request) > MAX_BYTES:

@@ -64,7 +64,7 @@ class Repository:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> GitResult:
-        """Run git and returns its result, whatever the exit code."""
+        """Run git and return its result, whatever the exit code."""
         return await run_git(arguments, stdin=stdin, cwd=cwd or self.root, env=env)
 
     async def output(
@@ -73,7 +73,7 @@ class Repository:
         stdin: bytes | IO[bytes] = b"",
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Run git and returns its standard output.
+        """Run git and return its standard output.
 
         Raises:
             GitError: git failed; the message is its error output.
@@ -84,7 +84,7 @@ class Repository:
         return done.out
 
     async def git(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Run git and returns its standard output as stripped text.
+        """Run git and return its standard output as stripped text.
 
         Raises:
             GitError: git failed; the message is its error output.
@@ -106,7 +106,7 @@ class Repository:
             raise git_error("pack-objects", done)
 
     async def resolve(self, *revisions: str) -> tuple[str | None, ...]:
-        """Return the names of the objects behind these revisions; None for each that doesn't exist."""
+        """Return the names of the objects behind these revisions; None for missing ones."""
         found = await self.look_up(*revisions)
         return tuple(info.name if info else None for info in found)
 

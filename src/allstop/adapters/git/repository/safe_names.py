@@ -1,4 +1,4 @@
-"""Folder names and ref names that are safe for git and the file system, whatever a task is called."""
+"""Folder and ref names that are safe for git and the file system, whatever a task is called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 @lru_cache(maxsize=1024)
 def folder_name(workspace: str) -> str:
-    """Return a name for a path part and a ref part, unique per workspace; plain names stay unchanged."""
+    """Return a name for a path and a ref, unique per workspace; plain names stay unchanged."""
     name = "".join(c if c in _SAFE_CHARACTERS else _percent_encoded(c) for c in workspace)
     name = re.sub(r"^[.-]|\.\.+|\.lock$|\.$", lambda found: _percent_encoded(found.group()), name)
     if len(name) > _MAX_LENGTH or not name:
@@ -32,7 +32,7 @@ def _percent_encoded(odd: str) -> str:
 
 
 def workspace_name(folder: str) -> str:
-    """Return the name of the workspace in this folder, or the folder's name if it can't be decoded."""
+    """Return the name of the workspace in this folder; the folder's name if it can't be decoded."""
     name = unquote(folder, errors="surrogatepass")
     return name if folder_name(name) == folder else folder
 
@@ -47,7 +47,7 @@ class OwnRefs(NamedTuple):
     mark: str = ""
 
     def base(self, workspace: str) -> str:
-        """The commit that a workspace started from; the ref protects it from the user's `git gc`."""
+        """The commit that a workspace started from; the ref protects it from `git gc`."""
         return self._ref("base", workspace)
 
     def tip(self, workspace: str) -> str:

@@ -1,4 +1,4 @@
-"""Shell scripts that run git inside the box, where files planted by an agent can't reach the host."""
+"""Shell scripts that run git inside the box, where an agent's files can't reach the host."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ if [ "$head" != "$tip" ]; then
 fi
 """
 )
-"""Commits the agent's uncommitted changes, except for a merge with open conflicts, and prints a pack.
+"""Commits the agent's changes, except for a merge with open conflicts, and prints a pack.
 
 Usually there are none, and one `git status` tells both that and the commit.
 
@@ -220,7 +220,7 @@ git for-each-ref refs/stash | wc -l
 git rev-list --no-walk --exclude=refs/stash --all
 """
 )
-"""Prints the last commit, `clean` or `dirty`, 0 if there are no stashes, and the tip of every ref."""
+"""Prints the last commit, `clean` or `dirty`, the number of stashes, and the tip of every ref."""
 
 GATHER = (
     _START

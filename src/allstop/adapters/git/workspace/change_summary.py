@@ -1,4 +1,4 @@
-"""A short summary of changed files for the journal: the first ones, and guarded ones with reasons."""
+"""A short summary of changed files for the journal: the first ones, and guarded ones."""
 
 from __future__ import annotations
 

@@ -120,7 +120,9 @@ class WorkspaceCleanup:
     async def remove(
         self, workspace: str, label: str, *, force: bool = False, branch: str = ""
     ) -> Removal:
-        """Remove a workspace if nothing is lost; with `force` always, keeping its commits in backup refs.
+        """Remove a workspace if nothing is lost.
+
+        With `force` always, keeping its commits in backup refs.
 
         `branch` received the work; it is reset to the commit where the work started.
 
@@ -249,7 +251,10 @@ class WorkspaceCleanup:
         return [head, *others], changes != "clean" or stashes != "0"
 
     async def _are_unmerged(self, commits: Sequence[str], workspace: str, target: str) -> bool:
-        """Whether the target lacks one of these; a commit that was never fetched counts as unmerged."""
+        """Whether the target lacks one of these.
+
+        Commits that were never fetched count as unmerged.
+        """
         if not commits:
             return False
         if None in await self._repository.resolve(*(f"{commit}^{{commit}}" for commit in commits)):
@@ -283,7 +288,7 @@ class WorkspaceCleanup:
     async def _delete_refs(
         self, workspace: str, target: str, branch: str, inside: Sequence[str]
     ) -> str:
-        """Back up commits that would be lost, then delete the workspace's refs; returns the backup refs."""
+        """Back up commits that would be lost, delete the workspace's refs, return the backups."""
         refs = await self._refs_of(workspace, target)
         backups: list[str] = []
         known = [*await self._fetched(workspace), *inside]
@@ -298,7 +303,7 @@ class WorkspaceCleanup:
         return " and ".join(dict.fromkeys(backups))
 
     async def _reset_commands(self, workspace: str, branch: str) -> list[str]:
-        """Return commands that reset the branch to the base; a branch with other commits is a person's."""
+        """Return commands that reset the branch to the base, unless it has a person's commits."""
         there = await self._repository.branch(branch)
         base = await self._repository.commit(self._own.base(workspace))
         tip = await self._repository.commit(self._own.tip(workspace))

@@ -24,7 +24,10 @@ BOXED_STORES = "/run/allstop/objects"
 
 
 async def make_folders(folders: WorkspaceFolders) -> None:
-    """Create empty folders; in a thread only if there is something to remove, which may take long."""
+    """Create empty folders.
+
+    In a thread only if there are old files to remove, which may be slow.
+    """
     if folders.folder.exists():
         await anyio.to_thread.run_sync(folders.make)
     else:
@@ -90,8 +93,8 @@ class CloneBuilder:
         self._box = box
         self._stores = stores
         self._links = {link: str(repository.root / link) for link in links}
-        self._fittings = clone_setup  # the last known
-        self._fitting = find_clone_setup
+        self._clone_setup = clone_setup  # the last known
+        self._find_clone_setup = find_clone_setup
         self._may_borrow = True
 
     async def make(
@@ -106,7 +109,7 @@ class CloneBuilder:
         port: int = 0,
         lfs: bool | None = None,
     ) -> BuiltClone:
-        """Put a commit into an empty tree, with everything a checkout needs, and run the target's setup.
+        """Put a commit into an empty tree, with everything a checkout needs, and run the setup.
 
         `lfs` says whether Git LFS stores files of it; None means that this is to be found out.
 
@@ -114,8 +117,8 @@ class CloneBuilder:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
         """
         if target:
-            self._fittings = await self._fitting(target) or self._fittings
-        clone_setup = self._fittings
+            self._clone_setup = await self._find_clone_setup(target) or self._clone_setup
+        clone_setup = self._clone_setup
         plan = await clone_layout.plan(self._repository, commit, extras, clone_setup.copy)
         made = BuiltClone(
             borrows=self._may_borrow,
@@ -223,7 +226,7 @@ class CloneBuilder:
     async def _prepare_files(
         self, lay: Path, commit: str, plan: clone_layout.ClonePlan, made: BuiltClone
     ) -> list[str]:
-        """Prepare the pack and the copied files, if any; returns files that are too large to copy."""
+        """Prepare the pack and the copied files, if any; returns files that are too large."""
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)
         _, too_much = clone_layout.copy_files(self._repository.root, plan.copies, lay / "copy")

@@ -223,7 +223,7 @@ def _is_inside(path: str) -> bool:
 
 
 async def _copies(repository: Repository, patterns: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return untracked files of the user's checkout that match, and those that may not be copied."""
+    """Return matching untracked files of the user's checkout, and those that may not be copied."""
     patterns = [pattern for pattern in patterns if _may_match(repository.root, pattern)]
     if not patterns:
         return [], []

@@ -85,8 +85,8 @@ class WorkFetcher:
     async def fetch(self, folders: WorkspaceFolders, workspace: str, label: str) -> Change | Failed:
         """Commit uncommitted changes, and fetch them into the user's repository.
 
-        If nothing changed since a fetch without changes, no program is started. If no new commit came,
-        the objects aren't checked again: the ref has kept them.
+        If nothing changed since a fetch without changes, no program is started. If no new commit
+        came, the objects aren't checked again: the ref has kept them.
 
         Raises:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be fetched.
@@ -118,12 +118,13 @@ class WorkFetcher:
         return last if await self._repository.is_at(kept, last.change.head) else None
 
     async def _take_snapshot(self, folders: WorkspaceFolders) -> Snapshot | None:
-        """Take a snapshot; not without a sandbox, because a program may still be running in there."""
-        return (
-            await anyio.to_thread.run_sync(take_snapshot, folders)
-            if self._box_git.is_isolated
-            else None
-        )
+        """Take a snapshot.
+
+        Only with a sandbox, because otherwise a program may still be running.
+        """
+        if not self._box_git.is_isolated:
+            return None
+        return await anyio.to_thread.run_sync(take_snapshot, folders)
 
     def _remember(self, workspace: str, last: _LastFetch) -> Change:
         self._last.pop(workspace, None)
@@ -171,7 +172,10 @@ class WorkFetcher:
         return header
 
     async def _inspect(self, folders: WorkspaceFolders, base: str, head: str) -> Change:
-        """Check the fetched commit. A file in `.allstop` would be trusted after a merge, such as a key."""
+        """Check the fetched commit.
+
+        A file in `.allstop`, such as a key, would be trusted after a merge.
+        """
         try:
             change, files = await describe_work(self._repository, base, head)
             refuse_reserved_folder(files)
@@ -181,7 +185,7 @@ class WorkFetcher:
         return change
 
     def _remember_refusal(self, folders: WorkspaceFolders) -> None:
-        """Mark the workspace, so that it is recreated; except on a full disk, where git refuses any pack."""
+        """Mark the workspace for recreation; not on a full disk, where git refuses any pack."""
         if not shortage(self._folder):
             folders.refused_marker.touch()
 

@@ -91,7 +91,7 @@ class WorkspaceFolders:
 
     @cached_property
     def staging(self) -> Path:
-        """A home used only during creation, when files are prepared in it or the real home exists already."""
+        """A home for the creation only, if files are prepared in it or the real one exists."""
         return self.folder / "making"
 
     def damaged_copies(self) -> list[Path]:

@@ -40,7 +40,7 @@ def too_big(held: int, disk_mb: int, what: str = WORKSPACE) -> str:
 
 
 def size_of(folders: WorkspaceFolders) -> int:
-    """Return the bytes on disk of the tree and of the box's home, while an agent may be changing them.
+    """Return the bytes on disk of the tree and the box's home; an agent may be changing them.
 
     Folders mounted from elsewhere and folders without read permission are not counted.
     """

@@ -1,4 +1,4 @@
-"""Refs of linked checkouts that were removed: their boards are gone, and no other board owns them."""
+"""Refs of removed linked checkouts: their boards are gone, and no other board owns them."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ async def remove_orphan_refs(repository: Repository, name: str, *, force: bool =
 async def _refs_by_checkout(repository: Repository) -> dict[str, dict[str, str]]:
     """Return the refs of each removed checkout by its mark.
 
-    Git has a folder for each checkout that it lists, even if it is locked or its disk isn't mounted.
-    Their refs are not touched.
+    Git has a folder for each checkout that it lists, even if it is locked or its disk isn't
+    mounted. Their refs are not touched.
     """
     folder = await repository.common_dir() / "worktrees"
     there = await anyio.to_thread.run_sync(_names_in, folder)

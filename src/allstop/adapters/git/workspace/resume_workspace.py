@@ -78,8 +78,8 @@ class WorkspaceResumer:
     async def tip_beyond(self, workspace: str, target: str, meta: Meta) -> str:
         """Return the target's tip if its history contains all of the work; else "".
 
-        Git doesn't merge a commit twice. If the target reverted the work, later work based on it could
-        not land completely.
+        Git doesn't merge a commit twice. If the target reverted the work, later work based on it
+        could not land completely.
         """
         ref = branch_ref(target)
         if ref is None:

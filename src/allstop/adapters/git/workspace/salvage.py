@@ -1,4 +1,4 @@
-"""Fetches everything in a workspace before it is removed: every branch, every stash, the tree itself."""
+"""Fetches every branch, every stash and the tree of a workspace before it is removed."""
 
 from __future__ import annotations
 

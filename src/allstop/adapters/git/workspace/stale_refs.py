@@ -1,4 +1,4 @@
-"""Refs left by a deleted `.allstop` folder, so that a task of the same name doesn't continue from them."""
+"""Refs left by a deleted `.allstop` folder; a task of the same name must not continue from them."""
 
 from __future__ import annotations
 

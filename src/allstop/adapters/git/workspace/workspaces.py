@@ -71,11 +71,10 @@ class GitWorkspaces:
         low_bytes: int = free_space.LOW_BYTES,
         check_every_s: float = 2.0,
     ) -> None:
-        """
-        `box` is the template of every workspace's box; `stores` hold the repository's objects;
-        `links` are folders of the checkout that the box shows; `clone_setup` applies if `find_clone_setup` doesn't
-        know that of the target branch; `disk_mb` is the most that a workspace may hold. No work is
-        done on a disk with less than `low_bytes` left.
+        """`box` is the template of every workspace's box; `stores` hold the repository's objects;
+        `links` are folders of the checkout that the box shows; `clone_setup` applies if
+        `find_clone_setup` doesn't know that of the target branch; `disk_mb` is the most that a
+        workspace may hold. No work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
@@ -127,7 +126,7 @@ class GitWorkspaces:
     async def _open_with_given(
         self, workspace: str, target: str, label: str, given: str, *, stash: bool
     ) -> WorkspaceOpen:
-        """Merge a person's commit first: the person may have prepared it for the commits merged next."""
+        """Merge a person's commit first: it may have been prepared for the commits merged next."""
         commit = await self._existing_commit(given)
         folders = self._folders(workspace)
         made = None
@@ -277,7 +276,7 @@ class GitWorkspaces:
             return _failed(error)
 
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed:
-        """Move the branch forward only. Safe to repeat: git says if the branch has the commit already."""
+        """Move the branch forward only. Safe to repeat."""
         ref = branch_ref(branch)
         if ref is None:
             error = GitError(f"{branch!r} isn't a valid branch name", code="bad_branch_name")

@@ -67,7 +67,7 @@ class Cgroups:
     def make(self, max_mb: int) -> Cgroup:
         """
         Raises:
-        OSError: the cgroup can't be created.
+            OSError: the cgroup can't be created.
         """
         driver = own_identity()
         home = driver.world.replace("/", "+")

@@ -61,7 +61,7 @@ class MemoryLimits:
         self._polled.pop(root, None)
 
     async def finish(self, root: int) -> None:
-        """Clean up after the tree has ended; processes that escaped from it are still in its cgroup."""
+        """Clean up after the tree's end; processes that escaped from it are still in its cgroup."""
         if root not in self._in_cgroups:
             return
         limit, cgroup = self._in_cgroups.pop(root)
@@ -79,7 +79,7 @@ class MemoryLimits:
         return self._out_of_memory.pop(label, "")
 
     def _cgroup_for(self, limit: MemoryLimit) -> Cgroup | None:
-        """Move the innermost process, which becomes the program, into a cgroup with all that it starts."""
+        """Move the innermost process, which becomes the program, into a cgroup."""
         if (cgroups := self._find_cgroups()) is None:
             return None
         try:
@@ -110,7 +110,10 @@ class MemoryLimits:
             every_s = NEAR_EVERY_S if near else POLL_EVERY_S
 
     async def _share(self, limit: MemoryLimit) -> tuple[MemoryLimit, float]:
-        """Return the share of its limit that it uses. In a thread: reading waits for memory mappings."""
+        """Return the share of its limit that it uses.
+
+        In a thread: reading waits for memory mappings.
+        """
         max_bytes = limit.max_mb * 1024**2
         folders = IN_MEMORY if limit.kind is TreeKind.BOX else ()
         used = await anyio.to_thread.run_sync(

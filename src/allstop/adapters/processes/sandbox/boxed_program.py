@@ -98,7 +98,10 @@ class BoxedTree:
             _kill(self._root.handle)
 
     async def kill_and_wait(self) -> None:
-        """Wait for the root and not only for bwrap: processes in the box may write a little longer."""
+        """Wait for the root and not only for bwrap.
+
+        The box's processes may write a little longer.
+        """
         self._input.close()
         if self._info is not None:
             with anyio.move_on_after(INFO_TIMEOUT_S):

@@ -148,8 +148,8 @@ def _mount_words(mount: Mount) -> tuple[str, ...]:
 def _outer() -> tuple[str, ...]:
     """For root: this must be the PID namespace, or the box would survive a kill of its parent.
 
-    The inner box reuses its devices, because it can't create any. Setting them up takes a tenth of the
-    time that a box takes.
+    The inner box reuses its devices, because it can't create any. Setting them up takes a tenth of
+    the time that a box takes.
     """
     return (
         *DEVICES,
@@ -187,8 +187,8 @@ def limits(caps: Caps, ceilings: Ceilings, files: int | None) -> Iterator[str]:
 
     Shells use different letters for the process limit. A shell that knows neither fails the launch.
 
-    Cgroups or polling limit the memory of all processes; this limit holds for one process at once. A
-    limit of address space doesn't work: some programs reserve a hundred times what they use.
+    Cgroups or polling limit the memory of all processes; this limit holds for one process at once.
+    A limit of address space doesn't work: some programs reserve a hundred times what they use.
     """
     yield "ulimit -c 0"
     if files is not None:

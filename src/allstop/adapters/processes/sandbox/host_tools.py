@@ -53,7 +53,10 @@ ETC_FOLDERS = (
 
 
 NEEDED = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
-"""The entries of /etc that every program needs; without nsswitch.conf, names are looked up in files."""
+"""The entries of /etc that every program needs.
+
+Without nsswitch.conf, names are looked up in files.
+"""
 
 
 class Tools(Struct, frozen=True, kw_only=True):

@@ -169,7 +169,10 @@ def _missing_hint(name: str) -> str:
 
 
 def _needs(program: str, box: Box, host: Host) -> Needs:
-    """Return nothing for a program in the workspace: the agent controls its links and first line."""
+    """Return nothing for a program in the workspace.
+
+    The agent controls its links and first line.
+    """
     if not program.startswith("/") or _belongs_to_box(on_host(program, box), box):
         return Needs((), ())
     needs = needs_of(program, home=host.home, path=host.path)
@@ -196,7 +199,7 @@ def _belongs_to_box(host_path: str, box: Box) -> bool:
 
 
 def _refuse_links(mounts: tuple[Mount, ...]) -> None:
-    """Refuse links in folders that the agent can change: they must not decide where a mount goes."""
+    """Refuse links in folders that the agent can change: they could move a mount."""
     for step, dest in _steps_in_writable(mounts):
         try:
             is_link = stat.S_ISLNK(os.lstat(step).st_mode)

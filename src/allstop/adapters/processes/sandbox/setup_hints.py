@@ -39,7 +39,10 @@ def missing_tool(tools: Tools) -> str:
 
 
 def why_refused(read: Callable[[str], str]) -> str:
-    """Return the hint for the kernel setting that forbids boxes; `read` returns a setting's value."""
+    """Return the hint for the kernel setting that forbids boxes.
+
+    `read` returns a setting's value.
+    """
     for name, (value, hint) in SWITCHES.items():
         if read(name) == value:
             return hint

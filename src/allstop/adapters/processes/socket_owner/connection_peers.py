@@ -29,10 +29,10 @@ class ConnectionPeers:
         self._seen: tuple[int, ...] = ()
 
     def comes_from_agent(self, peer: tuple[str, int], own: tuple[str, int]) -> bool:
-        """Whether a program started by an agent holds the other end, `peer`, of a connection to `own`.
+        """Whether an agent's program holds the other end, `peer`, of a connection to `own`.
 
-        A socket that no process holds counts as such: a program that wants to hide can close it, or send
-        it to itself. False if the kernel doesn't tell.
+        A socket that no process holds counts as such: a program that wants to hide can close it, or
+        send it to itself. False if the kernel doesn't tell.
         """
         try:
             far, near = (Endpoint(ipaddress.ip_address(host), port) for host, port in (peer, own))
@@ -101,7 +101,7 @@ def _rows() -> Iterator[_Row]:
 
 
 def _kernel_addresses(host: Address) -> Iterator[str]:
-    """Return the address as the kernel writes it: 4-byte words in native byte order, in both families."""
+    """Yield the address as the kernel writes it, in both families."""
     mapped = host.ipv4_mapped if isinstance(host, ipaddress.IPv6Address) else host
     if mapped is not None:
         yield _words(mapped.packed)

@@ -37,9 +37,7 @@ class SearchResult(NamedTuple):
 def holder_of(wanted: Socket, likely: Iterable[int] = ()) -> SearchResult:
     """Search the likely processes first, then all."""
     if os.geteuid() not in (0, wanted.user):
-        return SearchResult(
-            is_complete=False
-        )  # another user's socket, so no program of ours holds it
+        return SearchResult(is_complete=False)  # another user's socket: no program of ours has it
     link = f"socket:[{wanted.inode}]"
     is_complete = Path("/proc/self/ns/pid").stat().st_ino == FIRST_NAMESPACE
     for pid in _search_order(likely):
@@ -52,7 +50,9 @@ def holder_of(wanted: Socket, likely: Iterable[int] = ()) -> SearchResult:
 
 
 def is_in_agent_tree(pid: int) -> bool | None:
-    """Whether it runs below a box or an unboxed supervisor of any project; None if it ends meanwhile.
+    """Whether it runs below a box or an unboxed supervisor of any project.
+
+    None if it ends meanwhile.
 
     If this program runs in a box itself, other programs in that box don't count.
     """

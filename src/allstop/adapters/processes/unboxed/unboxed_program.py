@@ -1,4 +1,4 @@
-"""A program without a sandbox, where the settings allow that; it is controlled by a supervisor process."""
+"""A program without a sandbox, where the settings allow that, under a supervisor process."""
 
 from __future__ import annotations
 
