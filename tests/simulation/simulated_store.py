@@ -99,7 +99,7 @@ class Port:
         self._faults = faults
         self.dead = False
         self.listen = disk.listen
-        self.attend = disk.attend
+        self.watch_writes = disk.watch_writes
         self.claim = disk.claim
         self.holders = disk.holders
         self.heads = disk.heads

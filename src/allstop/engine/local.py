@@ -103,7 +103,7 @@ class LocalEngine:
             async with anyio.create_task_group() as group:
                 self._group = group
                 with self._journal.listen(self._heard, self.strike):
-                    group.start_soon(self._journal.attend)
+                    group.start_soon(self._journal.watch_writes)
                     group.start_soon(self._context.hands.keep_time)
                     group.start_soon(self._heed_helm)
                     try:

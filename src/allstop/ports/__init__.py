@@ -21,7 +21,7 @@ from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
-from allstop.ports.journal import quiet as quiet
+from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
 from allstop.ports.programs import DESK as DESK
 from allstop.ports.programs import Box as Box

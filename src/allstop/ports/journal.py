@@ -106,7 +106,7 @@ Alarm = Callable[[], None]
 """Called on the event loop's thread, between two writes; must return at once."""
 
 
-def quiet() -> None:
+def no_alarm() -> None:
     """Does nothing; the default alarm."""
 
 
@@ -147,15 +147,15 @@ class Journal(Protocol):
         """Return every run but the helm, the oldest first."""
         ...
 
-    def listen(self, ear: Listener, alarm: Alarm = quiet) -> AbstractContextManager[None]:
-        """Call `ear` for every write of any process, while `attend` runs.
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> AbstractContextManager[None]:
+        """Call `listener` for every write of any process, while `watch_writes` runs.
 
         `alarm` is called when a stop is about to be written that can't be taken back. Later writes
         come after the stop, and writing it may take long.
         """
         ...
 
-    async def attend(self) -> None:
+    async def watch_writes(self) -> None:
         """Run until cancelled; notices writes of other processes."""
         ...
 

@@ -216,7 +216,7 @@ class JournalContract:
 
         async with anyio.create_task_group() as group:
             with journal.listen(ear):
-                group.start_soon(journal.attend)
+                group.start_soon(journal.watch_writes)
                 await anyio.wait_all_tasks_blocked()
                 await second.append(Entry(A, OPENED), Entry(A, PAUSED))
                 with anyio.fail_after(5):

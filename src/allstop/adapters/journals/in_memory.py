@@ -21,7 +21,7 @@ from allstop.ports import (
     Placed,
     Record,
     StaleError,
-    quiet,
+    no_alarm,
 )
 
 
@@ -30,7 +30,7 @@ class MemoryJournal:
         self._records: dict[RunId, list[Record]] = {}
         self._all: list[Record] = []
         self._writes: set[WriteId] = set()
-        self._ears: list[Listener] = []
+        self._listeners: list[Listener] = []
         self._claimed: set[RunId] = set()
 
     async def append(
@@ -52,8 +52,8 @@ class MemoryJournal:
             self._records.setdefault(entry.run, []).append(record)
             self._all.append(record)
         for run in dict.fromkeys(entry.run for entry in entries):
-            for ear in self._ears:
-                ear(run, self._last(run))
+            for listener in self._listeners:
+                listener(run, self._last(run))
 
     async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
         end = None if most is None else after + most
@@ -70,14 +70,14 @@ class MemoryJournal:
         return [_head(records) for run, records in self._records.items() if run != HELM]
 
     @contextmanager
-    def listen(self, ear: Listener, alarm: Alarm = quiet) -> Iterator[None]:
-        self._ears.append(ear)
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+        self._listeners.append(listener)
         try:
             yield
         finally:
-            self._ears.remove(ear)
+            self._listeners.remove(listener)
 
-    async def attend(self) -> None:
+    async def watch_writes(self) -> None:
         await anyio.sleep_forever()
 
     @contextmanager

@@ -32,7 +32,7 @@ from allstop.ports import (
     StoreBrokenError,
     StoreBusyError,
     StoreFullError,
-    quiet,
+    no_alarm,
 )
 
 RESERVE_BYTES = 256 * 1024
@@ -104,7 +104,7 @@ class SqliteJournal(SqliteRecords):
         self._is_committing = False  # a writer is about to commit for all
         self._single_commits = 0  # commits in a row with only one writer
         self._committed: anyio.Event | None = None  # set after that commit
-        self._ears: list[Listener] = []
+        self._listeners: list[Listener] = []
         self._alarms: list[Alarm] = []
         self._announced_pos = self._last_pos()  # the listeners know everything up to here
         self._helm = Helm()
@@ -175,16 +175,16 @@ class SqliteJournal(SqliteRecords):
             await wait()
 
     @contextmanager
-    def listen(self, ear: Listener, alarm: Alarm = quiet) -> Iterator[None]:
-        self._ears.append(ear)
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+        self._listeners.append(listener)
         self._alarms.append(alarm)
         try:
             yield
         finally:
-            self._ears.remove(ear)
+            self._listeners.remove(listener)
             self._alarms.remove(alarm)
 
-    async def attend(self) -> None:
+    async def watch_writes(self) -> None:
         with self._wake_sockets.open_own() as own_socket:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_stop_file)
@@ -336,8 +336,8 @@ class SqliteJournal(SqliteRecords):
 
     def _announce(self, written: dict[RunId, int]) -> None:
         for run, seq in written.items():
-            for ear in self._ears:
-                ear(run, seq)
+            for listener in self._listeners:
+                listener(run, seq)
 
     async def _watch_wake_socket(self, own_socket: WakeSocket) -> None:
         while True:

@@ -20,7 +20,7 @@ async def follow(
     news = _News(journal, run, after)
     async with anyio.create_task_group() as group:
         with journal.listen(news.ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             yield news
         group.cancel_scope.cancel()
 
@@ -133,7 +133,7 @@ async def follow_some(
 async def _heard(journal: Journal, news: _NewsOfMany) -> AsyncIterator[None]:
     async with anyio.create_task_group() as group:
         with journal.listen(news.ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             yield
         group.cancel_scope.cancel()
 

@@ -98,7 +98,7 @@ async def _say_and_wait(
 
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             with suppress(StoreBusyError, StoreFullError):  # who drives may answer all the same
                 await _say(journal, stop_)
             while True:

@@ -153,7 +153,7 @@ async def _tell_and_wait(
 
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             await tell()
             with anyio.move_on_after(ANSWER_S):
                 await ended()
