@@ -62,15 +62,15 @@ class Folders:
     def __init__(self, folder: Path, at: str = "/work", read: tuple[str, ...] = ()) -> None:
         self._folder, self._at, self._read = folder, at, read
 
-    look_every_s = math.inf
+    check_every_s = math.inf
 
     def shortage(self) -> str:
         return ""
 
-    async def outgrown(self, workspace: str) -> str:
+    async def over_limit(self, workspace: str) -> str:
         return ""
 
-    def place(self, workspace: str) -> Box:
+    def box_of(self, workspace: str) -> Box:
         for name in ("home", "tree"):
             (self._folder / workspace / name).mkdir(parents=True, exist_ok=True)
         at = self._folder / workspace
@@ -134,8 +134,8 @@ async def one_round(folder: Path, agents: int) -> Round:
         there = alive(token)
         await anyio.sleep(1)  # to look took time that whoever waits for agents has not used
         began = time.perf_counter()
-        journal.sentinel.raise_("bench")
-        launcher.strike("")  # both as all do who stop everything
+        journal.stop_file.create("bench")
+        launcher.kill("")  # both as all do who stop everything
         await engine.allstop(by="bench")
         took = (time.perf_counter() - began) * 1000
         left = alive(token)
@@ -281,7 +281,7 @@ def killed_rounds(rounds: int) -> None:
 async def hostile_child(folder: Path) -> None:
     token = f"bench-{uuid.uuid4().hex}"
     launcher = await make_launcher("on", folder / "live")
-    place = Folders(folder / "w").place("one")
+    place = Folders(folder / "w").box_of("one")
     launch = Launch(
         argv=("/usr/bin/python3", "-c", HOSTILE.read_text(), KINDS, token), box=place, label="x"
     )

@@ -130,7 +130,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     for number in range(count):
         name, label = f"S{number}", f"board/S{number}"
         await step("open", workspaces.open(name, "main", label))
-        turn = Turn(run=label, prompt=prompt("Do it."), place=workspaces.place(name))
+        turn = Turn(run=label, prompt=prompt("Do it."), place=workspaces.box_of(name))
         await step("agent", agent.take_turn(turn, Unheard()))
         await step("keep", workspaces.keep(name, label))
         await step("candidate", workspaces.candidate(name, label))

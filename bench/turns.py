@@ -85,13 +85,13 @@ class CountingAgent(InstantAgent):
 class NoLauncher:
     isolation = Isolation(boxed=True, allowed=True, how="nothing is launched")
 
-    def strike(self, label):
+    def kill(self, label):
         pass
 
-    def overran(self, label):
+    def out_of_memory(self, label):
         return ""
 
-    async def outgrown(self):
+    async def memory_exceeded(self):
         await anyio.sleep_forever()
 
     def killed(self, label=""):

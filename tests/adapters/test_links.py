@@ -1,4 +1,4 @@
-"""K18: a path that is inside by its words, and outside by a link, is outside."""
+"""K18: a path that leads out of the workspace by a link counts as outside."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""K18, F5, Q22: command lines are read as a shell reads them, and judged part by part."""
+"""K18, F5, Q22: command lines are parsed as a shell does, and judged part by part."""
 
 import json
 import random

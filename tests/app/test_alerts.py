@@ -8,7 +8,7 @@ from allstop.app import actions
 from allstop.app.actions import ALL, do
 from allstop.app.board import commands
 from allstop.app.kinds import RUN_KINDS
-from allstop.app.notify.channels import tellers
+from allstop.app.notify.channels import channels
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
 from allstop.app.supervisor import supervisor
 from allstop.core.events import Opened
@@ -188,7 +188,7 @@ async def test_k23_no_secret_is_told_or_logged(project, listener, person):
     log = (person.repository / ".allstop" / "logs" / "notify.log").read_text()
     assert text == "asks: the key is ***, or ***, see ***"
     assert [line for line in shown if line.startswith("notify")] == [
-        "notify http://127.0.0.1: it answered 500"
+        "notify http://127.0.0.1: the webhook answered 500"
     ]
     for secret in (CANARY, "sk-abcdefgh12345678", "secret-path"):
         assert secret not in json.dumps(listener.got[0][1]) + log + "".join(shown)
@@ -201,9 +201,9 @@ def test_p11_a_repository_decides_nothing_of_where_messages_go(person):
     person.commit()
     before, after = person.project(), person.project()
 
-    assert tellers(before) == []
+    assert channels(before) == []
     person.allstop("trust", "--yes")
-    assert [each.name for each in tellers(after)] == ["https://evil.example"]
+    assert [each.name for each in channels(after)] == ["https://evil.example"]
 
 
 def test_k23_short_values_and_names_of_other_things_are_left_alone(project):

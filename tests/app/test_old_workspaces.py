@@ -97,7 +97,7 @@ async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_go
     async with supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
         trees = here._shop.trees
-        async with trees.alone(task):
+        async with trees.lock(task):
             await do(here, task, actions.Retry(), "web")
 
             async def begun():

@@ -112,7 +112,7 @@ async def _ask(words, method="", path="", **body):
         assert answer.json() == {"run": "c1"}, answer.text
         if not method:
             return None
-        return await client.request(method, BASE + path, json=body if body else None)
+        return await client.request(method, BASE + path, json=body or None)
 
 
 def begin(words=2):

@@ -294,7 +294,7 @@ async def test_p7_what_another_process_drives_is_not_driven_twice(project, perso
             await here.open(StartRoom(goal="Mine", agents=("gpt", "claude")))
 
     other.terminate()
-    assert "room:default is being driven by process" in refused.value.message
+    assert "room:default is driven by process" in refused.value.message
 
 
 async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(project):

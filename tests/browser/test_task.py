@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from allstop.adapters.live_text import Mouth
+from allstop.adapters.live_text import LiveTextSender
 from allstop.app.live_text import EARS
 from allstop.core.ids import RunId
 from allstop.ports import Live
@@ -12,15 +12,15 @@ from allstop.ports import Live
 @pytest.fixture
 def agent(scene):
     """Speaks as the agent of a task does whose run another process drives."""
-    mouth = Mouth(scene.person.repository / ".allstop" / EARS)
-    assert mouth.is_heard
+    sender = LiveTextSender(scene.person.repository / ".allstop" / EARS)
+    assert sender.has_receivers
     task = next(each for each in scene.tasks() if each["title"].startswith("Retry webhooks"))
 
     def say(kind, text):
-        mouth.say(RunId(task["run"]), Live(kind, text), "")
+        sender.send(RunId(task["run"]), Live(kind, text), "")
 
     yield say
-    mouth.close()
+    sender.close()
 
 
 def test_u3_words_go_on_after_an_agents_first_tool_call(scene, agent, visit):

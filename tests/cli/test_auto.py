@@ -247,7 +247,7 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
 
     process.send_signal(signal.SIGINT)
     lines = iter(process.stdout.readline, "")
-    assert any("another process keeps the store locked" in line for line in lines)
+    assert any("another process keeps the journal locked" in line for line in lines)
     other.execute("rollback")
     other.close()
     wait_for(lambda: person.runs() == {"auto1": "pausing"}, "the pause")

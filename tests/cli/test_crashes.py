@@ -106,7 +106,7 @@ def test_b19_b20_a_task_that_failed_can_be_taken_over_too(person):
     person.allstop("run", "do it", code=1)
     person.allstop("take", "T1")
     assert person.tasks() == {"T1": "failed"}
-    assert "is no clone" in person.refuses("give", "T1", "--at", str(person.home / "nothing"))
+    assert "isn't a clone" in person.refuses("give", "T1", "--at", str(person.home / "nothing"))
 
     person.allstop("give", "T1")
 

@@ -213,7 +213,7 @@ def test_b8_the_doctor_finds_a_program_of_the_repository_that_no_clone_would_hav
     person.commit()
 
     assert "→ it is not on main, and work begins from there: commit it" in missing
-    assert "there is no program ./tools/agent.sh: it is a file of the repository, which" in failed
+    assert "program ./tools/agent.sh was not found: commit it first" in failed
     assert "→ on main it is not executable: chmod +x it, and commit that" in plain
     assert "✓ agent mine     ./tools/agent.sh\n" in person.allstop("doctor", "--quick")
 

@@ -159,7 +159,7 @@ def test_b18_a_branch_with_commits_of_a_person_is_not_reset(person):
     theirs = person.git("commit-tree", "-p", "allstop/T1", "-m", "mine", "allstop/T1^{tree}")
     person.git("update-ref", "refs/heads/allstop/T1", theirs)
 
-    assert "allstop/T1 has other commits" in person.refuses("rollback", "T1")
+    assert "allstop/T1 has commits that Allstop didn't make" in person.refuses("rollback", "T1")
 
     assert (person.tasks(), person.git("rev-parse", "allstop/T1")) == ({"T1": "done"}, theirs)
 

@@ -201,7 +201,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
         return [check.run for check in (await file.gate("main")).checks]
 
     found = [await runs(), await runs()]
-    fittings = await file.fittings("main")
+    clone_setup = await file.clone_setup("main")
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
     found.append(await runs())
     person.git("commit", "-q", "-am", "another gate")
@@ -212,7 +212,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     repository.close()
 
     assert found == [["make test"], ["make test"], ["make test"], ["true"], []]
-    assert (fittings.setup, notes) == ("", [])
+    assert (clone_setup.setup, notes) == ("", [])
     assert reads == ["main", "main"]
 
 

@@ -182,7 +182,7 @@ def test_q19_ctrl_c_pauses_although_another_process_has_the_store(person):
 
     process.send_signal(signal.SIGINT)
     lines = iter(process.stdout.readline, "")
-    assert any("another process keeps the store locked" in line for line in lines)
+    assert any("another process keeps the journal locked" in line for line in lines)
     other.execute("rollback")
     other.close()
     wait_for(lambda: person.runs() == {"board/T1.1": "pausing"}, "the pause")

@@ -1,4 +1,4 @@
-"""K9, K10, K12: every driver keeps the contract of allstop.testing.agents, in the real box."""
+"""K9, K10, K12: every driver keeps the contract of allstop.testing.agent_contract, in the real box."""
 
 from contextlib import AsyncExitStack
 

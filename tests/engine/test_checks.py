@@ -167,7 +167,7 @@ class Filling(TimedChecks):
         self._bench = bench
         self._fills = fills
         self._from_the = from_the
-        bench.workspaces.look_every_s = 2.0
+        bench.workspaces.check_every_s = 2.0
 
     async def run(self, check, place, label, progress):
         if check.run in self._fills and len(self._bench.candidates) >= self._from_the:
@@ -276,7 +276,7 @@ async def test_k17_a_clone_that_is_found_full_once_its_command_has_ended_ends_no
         await anyio.sleep(10)
         return FULL
 
-    bench.workspaces.candidate_outgrown = slow_look
+    bench.workspaces.candidate_over_limit = slow_look
     bench.checks.takes_s = 3.0
     done = await bench.gate(UNIT, LINT)
 

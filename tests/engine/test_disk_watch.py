@@ -17,7 +17,7 @@ PAUSE = Limits(at_limit=AtLimit.PAUSE)
 @pytest.fixture
 def world():
     world = World()
-    world.workspaces.look_every_s = 2.0
+    world.workspaces.check_every_s = 2.0
     return world
 
 
@@ -81,11 +81,11 @@ async def test_k17_on_a_disk_that_is_nearly_full_nothing_begins(world):
 async def test_k17_nothing_is_looked_at_while_no_turn_is_under_way(world):
     looks = []
 
-    async def outgrown(workspace):
+    async def over_limit(workspace):
         looks.append(anyio.current_time())
         return ""
 
-    world.workspaces.outgrown = outgrown
+    world.workspaces.over_limit = over_limit
     world.agent("cli", 9.0, DONE)
     async with world.running() as engine:
         await anyio.sleep(1000)

@@ -316,7 +316,7 @@ async def test_p7_a_second_engine_is_told_who_drives_a_run():
     world.agent("cli", 100.0, DONE)
     async with world.running() as first, world.running() as second:
         await first.open("t", "task", task())
-        with pytest.raises(HeldError, match="t is being driven by"):
+        with pytest.raises(HeldError, match="t is driven by"):
             await second.take("t")
         with pytest.raises(HeldError):
             await second.open("t", "task", task())

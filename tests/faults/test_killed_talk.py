@@ -1,4 +1,4 @@
-"""Q16: rooms and threads of Full Auto killed with -9, at any moment, again and again."""
+"""Q16: rooms and Full Auto threads are killed with -9, repeatedly, at any moment."""
 
 import os
 import time

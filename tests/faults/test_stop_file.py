@@ -1,4 +1,4 @@
-"""K3: whoever can create a file can stop everything."""
+"""K3: creating a STOP file stops everything."""
 
 import os
 import sqlite3
@@ -63,7 +63,7 @@ async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal
         touch(journal.folder)
         with anyio.fail_after(20):
             assert await engine.rested("t") == Parked("allstop")
-    journal.sentinel.lower()
+    journal.stop_file.remove()
     async with world.running() as engine:
         await engine.take("t")
         with anyio.fail_after(20):
@@ -79,10 +79,10 @@ async def test_k3_whatever_has_its_name_stops_and_is_lifted(journal, make):
     """K3: a folder, a pipe that nobody writes to, a link to nothing."""
     make(journal.folder / "STOP")
 
-    is_up, why = journal.sentinel.is_up(), journal.sentinel.why()
-    journal.sentinel.lower()
+    exists, why = journal.stop_file.exists(), journal.stop_file.author()
+    journal.stop_file.remove()
 
-    assert (is_up, why, journal.sentinel.is_up()) == (True, "STOP file", False)
+    assert (exists, why, journal.stop_file.exists()) == (True, "STOP file", False)
 
 
 async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
@@ -150,7 +150,7 @@ async def test_k2_the_alarm_comes_before_the_disk_has_taken_the_stop(journal):
         touch(journal.folder)
         await journal.append(Entry("a", said("x")))
         await journal.append(Entry("a", said("x")))
-    journal.sentinel.lower()
+    journal.stop_file.remove()
 
     assert seen == [2]
     assert [e.command for e in [r.event for r in await journal.read(HELM)]] == [Allstop()]
@@ -189,7 +189,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
         under_way = engine._context.hands._deadlines
         monkeypatch.setattr(
             world.launcher,
-            "strike",
+            "kill",
             lambda label: struck.append((label, all(each.was_cut for each in under_way.values()))),
         )
         with locked():
@@ -229,10 +229,10 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
 async def test_k3_a_stop_that_another_process_has_written_and_lifted_is_not_written_again(journal):
     """K3: that the file was seen is no reason to stop what a person has resumed since."""
     touch(journal.folder)
-    journal._owe_stop()
+    journal._update_pending_stop()
     other = SqliteJournal(journal.folder, SystemClock())
     await other.append()
-    journal.sentinel.lower()
+    journal.stop_file.remove()
     now = SystemClock().now()
     await other.append(Entry(HELM, Commanded(at=now, command=Resume(), by="user")))
     other.close()

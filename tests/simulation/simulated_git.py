@@ -21,7 +21,7 @@ BASE = "base"
 
 
 class Repository:
-    look_every_s = math.inf  # there is always room
+    check_every_s = math.inf  # there is always room
 
     def __init__(self, chance, auditor):
         self._chance = chance
@@ -60,13 +60,13 @@ class Repository:
         conflicts = ("same.txt",) if onto and self._happens(0.7) else ()
         return WorkspaceOpen(base=BASE, conflicts=conflicts, stashed=stash and self._happens(0.5))
 
-    def place(self, workspace):
+    def box_of(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
 
-    async def outgrown(self, workspace):
+    async def over_limit(self, workspace):
         return ""
 
-    candidate_outgrown = outgrown
+    candidate_over_limit = over_limit
 
     def shortage(self):
         return ""

@@ -80,7 +80,7 @@ class Faults:
 
     def check(self, entries):
         if self.busy and self._chance.random() < 0.5:
-            raise StoreBusyError("another process keeps the store locked", "wait")
+            raise StoreBusyError("another process keeps the journal locked", "wait")
         if self.full:
             if not self.reserve or all(entry.run != HELM for entry in entries):
                 raise StoreFullError("the disk is full", "make room")
@@ -99,7 +99,7 @@ class Port:
         self._faults = faults
         self.dead = False
         self.listen = disk.listen
-        self.attend = disk.attend
+        self.watch_writes = disk.watch_writes
         self.claim = disk.claim
         self.holders = disk.holders
         self.heads = disk.heads

@@ -29,7 +29,7 @@ from allstop.core.moves import (
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.kinds import PILOTS
-from allstop.ports import Abilities, Box, Candidate, Isolation, Live, Outgrown, Subject
+from allstop.ports import Abilities, Box, Candidate, Isolation, Live, MemoryExceeded, Subject
 from allstop.testing.virtual_clock import LoopClock
 
 DONE = "<promise>COMPLETE</promise>"
@@ -103,13 +103,13 @@ class PaperLauncher:
         self._called = anyio.Event()
 
     def call_heavy(self, label, why):
-        self._heavy.append(Outgrown(label, why))
+        self._heavy.append(MemoryExceeded(label, why))
         self._called.set()
 
-    def overran(self, label):
+    def out_of_memory(self, label):
         return self.ended.pop(label, "")
 
-    async def outgrown(self):
+    async def memory_exceeded(self):
         if not self._heavy:
             self._called = anyio.Event()
             await self._called.wait()
@@ -121,7 +121,7 @@ class PaperLauncher:
     async def thaw(self, label):
         self.frozen.discard(label)
 
-    def strike(self, label):
+    def kill(self, label):
         pass
 
     def killed(self, label=""):
@@ -139,7 +139,7 @@ class PaperWorkspaces:
         self.seen = {}  # which tip of its target each workspace has
         self.landed = []
         self.trouble = {}
-        self.look_every_s = math.inf
+        self.check_every_s = math.inf
         self.short = ""
         self.grown = {}  # why, by workspace
         self.candidate_grown = {}  # the same of the clone in which it is checked
@@ -153,16 +153,16 @@ class PaperWorkspaces:
         self.opened[workspace] = target
         return WorkspaceOpen(base="base", conflicts=("same.txt",) if onto else (), stashed=stash)
 
-    def place(self, workspace):
+    def box_of(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
 
     def shortage(self):
         return self.short
 
-    async def outgrown(self, workspace):
+    async def over_limit(self, workspace):
         return self.grown.get(workspace, "")
 
-    async def candidate_outgrown(self, workspace):
+    async def candidate_over_limit(self, workspace):
         return self.candidate_grown.get(workspace, "")
 
     async def drop_candidate(self, workspace):

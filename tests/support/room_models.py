@@ -154,7 +154,7 @@ class Sitting:
 
     async def until_turns(self, count):
         async def enough():
-            return len((await self.record()).spoken) >= count
+            return len((await self.record()).commands) >= count
 
         await until(enough, f"{count} turns")
 
@@ -178,7 +178,7 @@ class Record:
         return self.of(EventType.AGENT_RESPONSE)
 
     @property
-    def spoken(self):
+    def commands(self):
         return [event.sender for event in self.responses]
 
     @property

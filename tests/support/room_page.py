@@ -147,9 +147,9 @@ class Tab:
         earlier = self.page.get_by_role("button", name="Show what was said before")
         while earlier.count():
             earlier.click()
-        return self.spoken()
+        return self.commands()
 
-    def spoken(self):
+    def commands(self):
         """Who said what, agents only."""
         found = []
         for message in self.messages.all():

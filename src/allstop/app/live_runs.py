@@ -73,7 +73,7 @@ class LiveRuns:
         """Runs until cancelled."""
         async with anyio.create_task_group() as group:
             with self._journal.listen(self._ear):
-                group.start_soon(self._journal.attend)
+                group.start_soon(self._journal.watch_writes)
                 while True:
                     self._bell = anyio.Event()
                     await self.catch_up()

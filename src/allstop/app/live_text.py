@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from allstop.adapters.live_text import Mouth
+from allstop.adapters.live_text import LiveTextSender
 from allstop.core.ids import RunId
 from allstop.core.json_stream import MessageWords
 from allstop.engine.local import LocalEngine
@@ -50,10 +50,10 @@ class LiveText:
 @asynccontextmanager
 async def overheard(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
     """If another process has the control room of this store, it shows words as they are said."""
-    mouth = Mouth(project.folder / EARS)
-    speech = LiveText(project.kinds, engine, mouth.say)
-    engine.view(lambda run, live: speech.show(run, live) if mouth.is_heard else None)
+    sender = LiveTextSender(project.folder / EARS)
+    speech = LiveText(project.kinds, engine, sender.send)
+    engine.view(lambda run, live: speech.show(run, live) if sender.has_receivers else None)
     try:
         yield
     finally:
-        mouth.close()
+        sender.close()

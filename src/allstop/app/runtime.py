@@ -18,9 +18,9 @@ from allstop.adapters.git.repository.repository import (
     has_commit,
 )
 from allstop.adapters.git.repository.safe_names import folder_name, own_refs
-from allstop.adapters.git.workspace.clone import unknown
-from allstop.adapters.git.workspace.ext4_hint import make_ground
-from allstop.adapters.git.workspace.stale_refs import disown, left_behind
+from allstop.adapters.git.workspace.clone import no_clone_setup
+from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
+from allstop.adapters.git.workspace.stale_refs import back_up_and_delete, find_stale_refs
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
@@ -29,7 +29,7 @@ from allstop.app.live_text import overheard
 from allstop.app.notify.alerts import telling
 from allstop.app.runs import budget_limits
 from allstop.app.secrets import DiscreetWords, SecretFilter
-from allstop.app.target_gate import TargetFile, fittings
+from allstop.app.target_gate import TargetFile, clone_setup
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
 from allstop.core.errors import AllstopError
@@ -139,7 +139,7 @@ def appraiser(
         """A box shows a clone at the repository's own path; without one it is where it is."""
         match asking:
             case OpenMove(move=TakeTurn(workspace=str(name))) if trees:
-                place = trees.place(name)
+                place = trees.box_of(name)
                 return place.at if launcher.isolation.boxed else str(place.workspace)
             case _:
                 return str(project.repository)
@@ -176,7 +176,7 @@ async def workspaces(
     folder = project.folder / "workspaces"
     if not folder.is_dir():
         await _begin_anew(project, repository, note)
-    make_ground(folder)
+    make_workspaces_folder(folder)
     return GitWorkspaces(
         repository,
         folder,
@@ -184,8 +184,8 @@ async def workspaces(
         box=box(project),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
-        fittings=fittings(settings),
-        fitting=file.fittings if file else unknown,
+        clone_setup=clone_setup(settings),
+        find_clone_setup=file.clone_setup if file else no_clone_setup,
         disk_mb=settings.limits.disk_mb,
     )
 
@@ -196,12 +196,12 @@ async def _begin_anew(
     """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
     the record is, in which another process may just be writing the first of its own.
     """
-    refs = await left_behind(repository)
+    refs = await find_stale_refs(repository)
     heads = await project.records.heads() if refs else []
     kinds = {head.kind for head in heads} & set(project.kinds)
     if not refs or any(project.kinds[kind].has_workspace for kind in kinds):
         return
-    if backups := await disown(repository, refs):
+    if backups := await back_up_and_delete(repository, refs):
         note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
 
 

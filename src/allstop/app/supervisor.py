@@ -222,7 +222,7 @@ class Supervisor:
 
     async def _sweep_away(self, name: str, trees: GitWorkspaces) -> None:
         """Nobody takes its task up meanwhile: whoever drives the board here finds it taken."""
-        async with self.lock, trees.alone(name):
+        async with self.lock, trees.lock(name):
             with ExitStack() as claim:
                 if not self.drives(BOARD):
                     try:

@@ -40,10 +40,10 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
 
 async def serve_here(project: Project, kinds: RunKinds, *, opens: bool) -> None:
-    from allstop.open_files import hold_many
+    from allstop.open_files import raise_limit
     from allstop.server.process import serve
 
-    hold_many()
+    raise_limit()
 
     def tell_ready(ready: Ready) -> None:
         _greet(ready.url, ready.link, opens=opens)

@@ -118,7 +118,7 @@ class Checking:
         with (
             watch.deadlines.part(math.inf) as deadlines,
             deadlines.scope,
-            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
+            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_over_limit),
         ):
             made = await self._workspaces.candidate(
                 workspace, run, commit=commit, follows=follows, restore=restore
@@ -161,7 +161,7 @@ class Checking:
         with (
             watch.deadlines.part(check.timeout_s) as deadlines,
             deadlines.scope,
-            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
+            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_over_limit),
         ):
             result = await self._checks.run(check, candidate.box, run, watch.live)
         if result is not None:
@@ -172,7 +172,7 @@ class Checking:
 
     def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
         """Whoever was told only that its program was killed can't know why."""
-        why = "" if result.passed else self._launcher.overran(run)
+        why = "" if result.passed else self._launcher.out_of_memory(run)
         return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
 
     async def _clear_up(self, workspace: str, deadlines: Deadlines) -> bool:

@@ -43,7 +43,7 @@ class Space:
             if not self._at_work:
                 self._begun = anyio.Event()
                 await self._begun.wait()
-            await anyio.sleep(self._workspaces.look_every_s)
+            await anyio.sleep(self._workspaces.check_every_s)
             for run, entry in list(self._at_work.items()):
                 workspace, look, deadlines = entry
                 why = await look(workspace)

@@ -135,7 +135,7 @@ class Hands:
 
     async def _mind_memory(self) -> None:
         while True:
-            label, why = await self._launcher.outgrown()
+            label, why = await self._launcher.memory_exceeded()
             if (deadlines := self._deadlines.get(RunId(label))) is not None:
                 deadlines.call_off(FailureKind.OUT_OF_MEMORY, why)
 
@@ -167,7 +167,7 @@ class Hands:
 
     def _with_cause(self, run: RunId, failed: Failed) -> Failed:
         """Whoever was told only that its program was killed can't know why."""
-        why = self._launcher.overran(run)
+        why = self._launcher.out_of_memory(run)
         return with_(failed, kind=FailureKind.OUT_OF_MEMORY, message=why) if why else failed
 
     def _do(self, run: RunId, move: Work, watch: Heard) -> Awaitable[Result]:
@@ -211,7 +211,7 @@ class Hands:
     ) -> AbstractContextManager[None]:
         if self._space is None or workspace is None:
             return nullcontext()
-        look = self._workspaces.outgrown
+        look = self._workspaces.over_limit
         return self._space.watched(run, workspace, watch.deadlines, look)
 
     async def _with_gate(
@@ -263,7 +263,7 @@ class Hands:
         turn = Turn(
             run=run,
             prompt=move.prompt,
-            place=self._workspaces.place(move.workspace) if move.workspace else None,
+            place=self._workspaces.box_of(move.workspace) if move.workspace else None,
             thread=move.thread,
             asks_first=move.asks_first,
             idle_s=move.idle_s,

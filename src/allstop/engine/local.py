@@ -103,7 +103,7 @@ class LocalEngine:
             async with anyio.create_task_group() as group:
                 self._group = group
                 with self._journal.listen(self._heard, self.strike):
-                    group.start_soon(self._journal.attend)
+                    group.start_soon(self._journal.watch_writes)
                     group.start_soon(self._context.hands.keep_time)
                     group.start_soon(self._heed_helm)
                     try:
@@ -214,7 +214,7 @@ class LocalEngine:
         for driven_run in self._driven_runs.values():
             if driven_run.drive.at_work:
                 self._context.hands.cut(driven_run.drive.run)
-        self._launcher.strike(EVERYTHING)
+        self._launcher.kill(EVERYTHING)
 
     @property
     def was_stopped(self) -> bool:
@@ -284,7 +284,7 @@ class LocalEngine:
             return
         self._heeded = after
         if after.stops > before.stops:
-            self._launcher.strike(EVERYTHING)
+            self._launcher.kill(EVERYTHING)
         for driven_run in list(self._driven_runs.values()):
             self._call(driven_run)
         if after.stops > before.stops:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import uvicorn
 
-from allstop.adapters.live_text import Ear, ear
-from allstop.adapters.processes.socket_owner.connection_peers import Peers
+from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
+from allstop.adapters.processes.socket_owner.connection_peers import ConnectionPeers
 from allstop.app.control_room import room_for_one
 from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import EARS, LiveText
@@ -109,10 +109,10 @@ async def _desk(
     async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(project, say, driver.settings_changed)
         driver.view(LiveText(project.kinds, driver.engine, hub.show).show)
-        with ear(project.folder / EARS) as own:
+        with receive_live_text(project.folder / EARS) as receiver:
             for work in (live_runs.follow, hub.beat, keeper.keep, driver.keep_clean):
                 group.start_soon(work)
-            group.start_soon(_overhear, own, hub)
+            group.start_soon(_overhear, receiver, hub)
             group.start_soon(_go_on, driver, say)
             rewinder, turns = Rewinder(project.journal, project.kinds), Turns(project.journal)
             yield Desk(project, driver, live_runs, hub, keys, keeper, rewinder, turns)
@@ -128,10 +128,10 @@ async def _go_on(driver: Supervisor, say: Say) -> None:
         say(f"The board does not go on by itself: {error.message}")
 
 
-async def _overhear(own: Ear, hub: Hub) -> None:
+async def _overhear(receiver: LiveTextReceiver, hub: Hub) -> None:
     """What is being said in runs that other processes drive."""
     while True:
-        for run, kind, call, text in await own.heard():
+        for run, kind, call, text in await receiver.receive():
             hub.show(run, Live(kind, text), call)
 
 
@@ -170,5 +170,5 @@ def _locks(project: Project, wishes: Wishes, port: int) -> Locks:
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
-        is_agent=Peers().comes_from_work,
+        is_agent=ConnectionPeers().comes_from_agent,
     )

@@ -1,4 +1,4 @@
-"""A program that merges and lands the work of `w`; it is killed while it does."""
+"""A program that merges and lands the work of `w`, to be killed meanwhile."""
 
 import sys
 from pathlib import Path

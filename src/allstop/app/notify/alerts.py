@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from allstop.adapters.notify import Post
+from allstop.adapters.notify import Delivery
 from allstop.app.notify.channels import Roster, quiet_hours
 from allstop.app.runs.follow import Reader
 from allstop.core.events import Closed, Halted
@@ -30,10 +30,10 @@ async def telling(
     `name` is what the engine signs its receipts with.
     """
     log = project.folder / "logs" / "notify.log"
-    async with Post(
+    async with Delivery(
         Roster(project), log, clock=project.clock, show=show, quiet=lambda: quiet_hours(project)
-    ) as post:
-        watch = _Watch(project, engine, name, post, show)
+    ) as delivery:
+        watch = _Watch(project, engine, name, delivery, show)
         await watch.begin()
         engine.view(watch.live)
         async with watch.reader.listening(watch.ear):
@@ -48,7 +48,7 @@ class _Watch:
         project: Project,
         engine: LocalEngine,
         name: str,
-        post: Post,
+        delivery: Delivery,
         show: Callable[[str], None],
     ) -> None:
         self._journal = project.journal
@@ -56,7 +56,7 @@ class _Watch:
         self._kinds = project.kinds
         self._engine = engine
         self._name = name
-        self._post = post
+        self._post = delivery
         self.reader = Reader(
             project.journal, self._look, lambda trouble: show(f"notify: {trouble}")
         )

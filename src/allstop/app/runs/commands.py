@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.app.runs.status import helm_of, record_of
 from allstop.core import run as runs
 from allstop.core.asks import Ask, answered
@@ -64,7 +64,7 @@ async def refuse_if_stopped(project: Project) -> None:
 
 async def is_stopped(project: Project) -> bool:
     stopped = project.has_store and (await helm_of(project)).hold is Hold.STOPPED
-    return stopped or Sentinel(project.folder / "STOP").is_up()
+    return stopped or StopFile(project.folder / "STOP").exists()
 
 
 def leave_for(ask: Ask, *, session: bool = False) -> Permit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.board import graph, remedies
 from allstop.board.board_pilot import BoardPilot, BoardState
 from allstop.board.dependencies import barred
@@ -92,11 +92,11 @@ async def helm_of(project: Project) -> Helm:
 
 def _with_stop_file(project: Project, helm: Helm) -> Helm:
     """It counts before anybody has written, and so before it is on the helm."""
-    sentinel = Sentinel(project.folder / "STOP")
-    if helm.hold is Hold.STOPPED or not sentinel.is_up():
+    stop_file = StopFile(project.folder / "STOP")
+    if helm.hold is Hold.STOPPED or not stop_file.exists():
         return helm
-    at = sentinel.since() or project.clock.now()
-    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=sentinel.why()))
+    at = stop_file.created_at() or project.clock.now()
+    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=stop_file.author()))
 
 
 async def status(project: Project) -> Status:

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
-from allstop.adapters.git.repository.repository import modes_on
-from allstop.adapters.processes.memory.cgroups import our_groups
-from allstop.adapters.processes.memory.memory_limits import LOOK_EVERY_S
+from allstop.adapters.git.repository.repository import file_modes
+from allstop.adapters.processes.memory.cgroups import own_cgroups
+from allstop.adapters.processes.memory.memory_limits import POLL_EVERY_S
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.adapters.sockets import bound
 from allstop.app import runtime
@@ -122,7 +122,7 @@ def _lacks(project: Project, path: str) -> str:
     if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
         return ""
     branch = runtime.target(project)
-    modes = modes_on(project.repository, branch, [name, *folders])
+    modes = file_modes(project.repository, branch, [name, *folders])
     if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
         return ""
     if name in modes:
@@ -266,7 +266,7 @@ def _memory(project: Project) -> Finding:
     most_mb = project.settings.limits.memory_mb
     if most_mb is None:
         return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
-    how = "held by the kernel" if our_groups() else f"looked at every {LOOK_EVERY_S:g} s"
+    how = "held by the kernel" if own_cgroups() else f"looked at every {POLL_EVERY_S:g} s"
     found = f"{most_mb:,} MB for a task's programs together, {how}"
     can_be = sys.platform == "linux"
     hint = "" if can_be else "only each program by itself is limited on this system"
@@ -366,7 +366,7 @@ async def try_checks(project: Project) -> list[CheckResult]:
 async def _try_check(
     boxed: BoxedChecks, check: Check, places: Workspaces, name: str
 ) -> CheckResult:
-    running = boxed.run(check, places.place(name), "doctor", lambda live: None)
+    running = boxed.run(check, places.box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
         result = await _within_room(places, name, running)
@@ -383,7 +383,7 @@ async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T 
         with (
             Timekeeper().deadlines(math.inf) as deadlines,
             deadlines.scope,
-            space.watched(RunId("doctor"), name, deadlines, places.outgrown),
+            space.watched(RunId("doctor"), name, deadlines, places.over_limit),
         ):
             done.append(await doing)
         group.cancel_scope.cancel()

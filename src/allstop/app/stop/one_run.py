@@ -11,7 +11,7 @@ import anyio
 from msgspec import Struct
 
 from allstop.adapters.processes.identity import is_alive
-from allstop.adapters.processes.live_registry import Record, put_down_recorded, recorded
+from allstop.adapters.processes.live_registry import Record, kill_recorded, recorded_trees
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import open_run
 from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
@@ -126,7 +126,7 @@ async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[R
 
 
 def _trees(project: Project) -> tuple[Record, ...]:
-    return recorded(project.live) if project.live.exists() else ()
+    return recorded_trees(project.live) if project.live.exists() else ()
 
 
 def _is_part(run: RunId, of: RunId) -> bool:
@@ -154,15 +154,13 @@ async def _tell_and_wait(
 
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             await tell()
             with anyio.move_on_after(ANSWER_S):
                 await ended()
             silent = _driver(project, stopped[0]) if await under_way.are_there() else None
             if silent is not None:
-                put_down_recorded(
-                    project.live, wanted=lambda label: _is_part(RunId(label), stopped[0])
-                )
+                kill_recorded(project.live, wanted=lambda label: _is_part(RunId(label), stopped[0]))
                 with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
                     await ended()
                 silent = silent if await under_way.are_there() else None

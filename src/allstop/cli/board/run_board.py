@@ -32,7 +32,7 @@ from allstop.core.ids import BOARD
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.open_files import hold_many
+from allstop.open_files import raise_limit
 from allstop.views.inbox import what_helps
 from allstop.views.log import receipt
 
@@ -60,7 +60,7 @@ async def work(
         HeldError: another process drives the board, and nothing was said to it.
     """
     await refuse_if_stopped(project)
-    hold_many()
+    raise_limit()
     known = known or await commands.read(project)
     refuse_absent(project, driver.needed(spec, known.state))
     await sweep(project, known.state.board)
@@ -82,7 +82,7 @@ async def take_over(
         HeldError: another process drives the board.
     """
     await refuse_if_stopped(project)
-    hold_many()
+    raise_limit()
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
         known = await driver.renew(project, await commands.read(project))

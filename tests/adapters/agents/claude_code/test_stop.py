@@ -69,7 +69,7 @@ async def test_k2_a_killed_process_is_a_crash_and_its_conversation_goes_on(bench
     async with anyio.create_task_group() as group:
         group.start_soon(first)
         await bench.until_beating()
-        bench.launcher.strike("contract")
+        bench.launcher.kill("contract")
     assert not await bench.is_beating()
     again = await bench.turn(agent, text="second", thread=watch.threads[0])
 

@@ -114,7 +114,7 @@ async def test_f1_its_death_in_mid_turn_fails_the_turn_and_the_next_one_goes_on(
     async with anyio.create_task_group() as group:
         group.start_soon(hang)
         await until(lambda: len(server.requests) == 2)
-        stage.launcher.strike("agent-codex")  # kill -9
+        stage.launcher.kill("agent-codex")  # kill -9
     second = await agent.take_turn(turn(None, "two", first.thread), RecordingWatch())
 
     assert results[0].kind is FailureKind.CRASHED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adapters.agents.codex.launch_codex import KEY, outputs, patch, run
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.core.moves import Item, TurnDone, Usage
 from allstop.core.prompt import Part, Talk, prompt, prompt_of
 from allstop.ports import Isolation, Turn
@@ -176,7 +176,7 @@ async def test_k14_without_a_box_codex_has_its_own_sandbox(host, stage, place, t
     """K14: its home is outside the temporary folder, because codex refuses one there."""
     how = Isolation(boxed=False, allowed=True, how="somebody said that it is fine")
     stage.launcher = ProcessLauncher(
-        isolation=how, start=bare(host, how), live_dir=tmp_path / "live"
+        isolation=how, start=unboxed(host, how), live_dir=tmp_path / "live"
     )
     outside = Path("/var/tmp", f"allstop-{uuid.uuid4().hex}")
     command = f"echo new >made.txt; echo new >{outside}"

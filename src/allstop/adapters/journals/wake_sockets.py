@@ -1,4 +1,4 @@
-"""How processes on one store tell each other that something was written, without polling."""
+"""Datagram sockets by which processes on one journal wake each other after a write."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import anyio
 
-_RING = b"!"
+_WAKE = b"!"
 _numbers = itertools.count(1)
 
 
-class Bells:
-    """A folder of datagram sockets, one for each process that listens."""
+class WakeSockets:
+    """A folder of datagram sockets, one for each listening process."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -32,13 +32,13 @@ class Bells:
         self._out.close()
         os.close(self._fd)
 
-    def ring(self) -> None:
-        """Tell every other process; a bell nobody holds any more is taken down."""
+    def wake_others(self) -> None:
+        """Wake every other process; sockets of ended processes are removed."""
         for name in self._others():
             try:
-                self._out.sendto(_RING, self._address(name))
+                self._out.sendto(_WAKE, self._address(name))
             except BlockingIOError:
-                pass  # it has rung already and will look
+                pass  # its queue is full, so it will wake up anyway
             except (ConnectionRefusedError, FileNotFoundError):
                 with suppress(OSError):
                     (self._folder / name).unlink()
@@ -46,20 +46,20 @@ class Bells:
                 continue
 
     @contextmanager
-    def hang(self) -> Iterator[Bell]:
-        """A bell of one's own, for as long as the block lasts."""
+    def open_own(self) -> Iterator[WakeSocket]:
+        """Open a socket of this process for the length of the block."""
         name = f"{os.getpid()}.{next(_numbers)}.sock"
         with suppress(FileNotFoundError):
             (self._folder / name).unlink()
-        own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        socket_ = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            own.settimeout(0)
-            own.bind(self._address(name))
+            socket_.settimeout(0)
+            socket_.bind(self._address(name))
             self._mine.add(name)
-            yield Bell(own)
+            yield WakeSocket(socket_)
         finally:
             self._mine.discard(name)
-            own.close()
+            socket_.close()
             with suppress(OSError):
                 (self._folder / name).unlink()
 
@@ -72,18 +72,18 @@ class Bells:
         return self._names
 
     def _address(self, name: str) -> str:
-        # a socket's path may have 107 bytes only: go through the open folder where that works
+        # a socket's path is limited to 107 bytes: use the open folder's descriptor if possible
         through_fd = f"/proc/self/fd/{self._fd}/{name}"
         return through_fd if os.path.isdir("/proc/self/fd") else str(self._folder / name)  # noqa: PTH112
 
 
-class Bell:
-    def __init__(self, own: socket.socket) -> None:
-        self._own = own
+class WakeSocket:
+    def __init__(self, socket_: socket.socket) -> None:
+        self._socket = socket_
 
-    async def heard(self) -> None:
-        """Waits until somebody rings; several rings may be heard as one."""
-        await anyio.wait_readable(self._own)
+    async def wait(self) -> None:
+        """Wait for a wake-up; several may count as one."""
+        await anyio.wait_readable(self._socket)
         with suppress(BlockingIOError):
             while True:
-                self._own.recv(16)
+                self._socket.recv(16)
