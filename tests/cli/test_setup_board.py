@@ -184,7 +184,7 @@ def test_k19_the_gate_is_the_target_branchs(project, person):
 
     assert [check.run for check in target_gate.gate(home.settings).checks] == ["make test"]
     assert board_spec.notes(home) == [
-        "allstop.toml has changes that are not on main: they don't count yet."
+        "allstop.toml has changes that aren't on main: they don't apply yet."
     ]
 
 

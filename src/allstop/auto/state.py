@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -16,25 +15,14 @@ from allstop.auto.structured_output import read
 from allstop.core.asks import Ask
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
+from allstop.core.decisions import DecisionPolicy as DecisionPolicy
+from allstop.core.decisions import ReviewWhen as ReviewWhen
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
 from allstop.core.retries import MOVING, Backoff, Endurance, Standstill
 from allstop.core.signals import Said, Signal
 from allstop.core.text import one_line
-
-
-class DecisionPolicy(StrEnum):
-    RULES = "rules"
-    MODEL = "model"
-
-
-class ReviewWhen(StrEnum):
-    NEVER = "never"
-    END = "end"
-    ERROR = "error"
-    BOTH = "both"
-
 
 EDITION = 3
 """Of the rules, and of what a model is told. What was begun by older ones is gone on with, and

@@ -230,7 +230,7 @@ def _repository(project: Project) -> Finding:
 
 def _uncounted(project: Project) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
-    if not (found := project.loaded.uncounted):
+    if not (found := project.loaded.ignored_note):
         return []
     try:
         project.checkout  # noqa: B018 - reading it is what is wanted

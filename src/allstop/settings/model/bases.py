@@ -1,4 +1,4 @@
-"""What every table of the settings is made of."""
+"""Base classes and value types of the settings sections."""
 
 from typing import Annotated, ClassVar
 
@@ -8,21 +8,21 @@ from allstop.core import bounds
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table whose keys are settings of their own: layers merge key by key."""
+    """A table that layers merge key by key."""
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table that stands for itself: a stronger layer replaces it whole.
+    """A table that a stronger layer replaces as a whole.
 
-    A plain string in its place is the value of the key named by `shorthand`.
+    A plain string in place of the table sets the key named by `shorthand`.
     """
 
     shorthand: ClassVar[str | None] = None
 
 
-def expecting(what: str, pattern: str) -> Meta:
-    """A pattern, with the words an error uses for it."""
-    return Meta(pattern=pattern, extra={"expected": what})
+def expecting(description: str, pattern: str) -> Meta:
+    """A pattern and the description of it that errors show."""
+    return Meta(pattern=pattern, extra={"expected": description})
 
 
 Count = Annotated[int, Meta(ge=1, le=bounds.COUNT)]
