@@ -203,7 +203,7 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
 @pytest.mark.parametrize(
     ("text", "problem", "hint"),
     [
-        ("@router", "the router does not understand ''", "@router collaborate gpt claude: GOAL"),
+        ("@router", "unknown router command ''", "@router collaborate gpt claude: GOAL"),
         ("@router dance gpt claude: x", "does not understand 'dance", "@router collaborate"),
         ("@router collaborate gpt claude", "does not understand 'collaborate", "@router autopilot"),
         ("@router collaborate gpt claude:  ", "there is no goal", "GOAL"),
@@ -211,7 +211,7 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
         ("@router collaborate gpt gpt: x", "an agent is named twice", "gpt, gpt"),
         ("@router collaborate gpt: x", "a room needs 2 agents", "configured: gpt, claude"),
         ("hello?", "nobody is asked", "@gpt hello?"),
-        ("   ", "there are no words in it", ""),
+        ("   ", "the message is empty", ""),
         ("@ghost hello", "nobody is asked", "@gpt"),
     ],
 )

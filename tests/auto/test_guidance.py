@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from allstop.auto.guidance import SIGNATURES, Stage, is_go
-from allstop.auto.guidance_stages import came_back
+from allstop.auto.guidance_stages import stage_ended
 from allstop.auto.prompts import first
 from allstop.auto.state import Action, ModelDecision
 from allstop.auto.structured_output import read, schema_of
@@ -99,7 +99,7 @@ def test_f8_q20_a_turn_where_a_look_around_was_due_is_no_answer():
     auto = Auto(goal="Just do it!", guide=GUIDE, name="a", target="main")
 
     assert auto.state.guide.ahead[0] is Stage.RESEARCH
-    assert came_back(auto.state, TurnDone(text="Looked.")) == auto.state
+    assert stage_ended(auto.state, TurnDone(text="Looked.")) == auto.state
 
 
 def test_f8_f9_the_goal_of_super_mode_stays_what_was_understood():

@@ -28,8 +28,8 @@ from allstop.core.moves import Failed, FailureKind, OpenWorkspace, Outcome, RunC
 from allstop.core.replay import differences
 from allstop.core.run import Folded, fold
 from allstop.core.tasks import NewTask
-from allstop.engine.send import say
-from allstop.engine.steps import Parked
+from allstop.engine.send import send_command
+from allstop.engine.steps import Waiting
 from allstop.testing.virtual_clock import LoopClock
 from allstop.views.runs import view
 from support.board_runs import QUESTION, Hand, board_spec, statuses
@@ -76,7 +76,7 @@ async def test_b5_b17_a_board_goes_on_until_all_is_merged_each_after_what_it_nee
     async with world.running() as engine:
         await begin(engine, add("a", "b", c="a b", d="c", e="c"), slots=2)
         await anyio.sleep(LONG_S)
-        assert await engine.rested("board") == Parked("nothing to do", for_person=True)
+        assert await engine.rested("board") == Waiting("nothing to do", for_person=True)
 
     assert set((await statuses(world)).values()) == {"done"}
     assert world.workspaces.merged[2] == "c"
@@ -200,7 +200,7 @@ async def test_b12_three_failures_in_a_row_pause_the_board_until_a_person_resume
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c", "d"), slots=1)
         await anyio.sleep(LONG_S)
-        assert await engine.rested("board") == Parked("3 tasks failed in a row", for_person=True)
+        assert await engine.rested("board") == Waiting("3 tasks failed in a row", for_person=True)
         assert (await statuses(world))["d"] == "pending"
         await engine.command("board", Resume())
         await anyio.sleep(LONG_S)
@@ -359,10 +359,10 @@ async def test_b5_tasks_and_orders_of_another_process_are_heard_at_once(world):
     async with world.running() as engine:
         await begin(engine, slots=1)
         await anyio.sleep(10)
-        await say(world.journal, LoopClock(), "board", add("a", "b"), "somebody")
+        await send_command(world.journal, LoopClock(), "board", add("a", "b"), "somebody")
         await anyio.sleep(1)
         for command in (add("c", "d"), Pin(task="d"), Skip(task="c")):
-            await say(world.journal, LoopClock(), "board", command, "somebody")
+            await send_command(world.journal, LoopClock(), "board", command, "somebody")
         await anyio.sleep(1)
         assert await statuses(world) == {
             "a": "active",
@@ -370,10 +370,12 @@ async def test_b5_tasks_and_orders_of_another_process_are_heard_at_once(world):
             "c": "skipped",
             "d": "pending",
         }
-        await say(world.journal, LoopClock(), "board", SetMode(mode=Mode.SEMI), "somebody")
+        await send_command(world.journal, LoopClock(), "board", SetMode(mode=Mode.SEMI), "somebody")
         await anyio.sleep(LONG_S)
         assert (await statuses(world))["d"] == "pending"
-        await say(world.journal, LoopClock(), "board", SetMode(mode=Mode.AUTOPILOT), "somebody")
+        await send_command(
+            world.journal, LoopClock(), "board", SetMode(mode=Mode.AUTOPILOT), "somebody"
+        )
         await anyio.sleep(LONG_S)
 
     assert [name for name, _ in hand.heard] == ["a", "d", "b"]

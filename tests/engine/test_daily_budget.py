@@ -15,10 +15,10 @@ from allstop.core.moves import Outcome, TakeTurn, TurnDone
 from allstop.core.prompt import prompt
 from allstop.core.room_specs import Ending, Seat, SessionSpec, TalkMode
 from allstop.core.tasks import NewTask
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.kinds import PILOTS
 from allstop.ports import Entry, Live
 from allstop.testing.virtual_clock import EPOCH, LoopClock
@@ -48,7 +48,7 @@ class Together(World):
             clock=LoopClock(),
             pilots=self.pilots,
             launcher=self.launcher,
-            days=Days(self.journal, self.limits, self.zone),
+            daily_budget=DailyBudget(self.journal, self.limits, self.zone),
             most_microusd=lambda agent, tokens: tokens * self.prices,
         )
         engine.view(lambda run, live: self.shown.append((run, live)))
@@ -133,7 +133,7 @@ async def rests(engine, run):
     """What it waits for; it has an end, so it is not what `rested` waits for."""
     await anyio.sleep(60)
     driven_run = engine._driven_runs[run]
-    assert isinstance(driven_run.resting, Parked)
+    assert isinstance(driven_run.resting, Waiting)
     return driven_run.resting
 
 
@@ -269,7 +269,7 @@ async def test_k6_a_board_starts_nobody_who_would_only_wait_for_tomorrow():
 @pytest.mark.parametrize("clock_goes", ["back", "on"])
 async def test_k6_a_clock_that_is_set_makes_another_day(clock_goes):
     journal = MemoryJournal()
-    days = Days(journal, Limits(turns=1), UTC)
+    days = DailyBudget(journal, Limits(turns=1), UTC)
     now = EPOCH + timedelta(days=3)
     await days.catch_up(now)
     then = now - timedelta(days=2) if clock_goes == "back" else now + timedelta(days=2)
@@ -339,7 +339,7 @@ class SlowToRead(MemoryJournal):
 async def test_k5_two_runs_that_begin_a_day_at_once_count_all_of_it(second_s, turn_s):
     """Q17: the one would begin the count anew while the other was in the middle of it."""
     journal = SlowToRead()
-    days = Days(journal, Limits(turns=9), UTC)
+    days = DailyBudget(journal, Limits(turns=9), UTC)
     now = LoopClock().now()
 
     async def take_turn(run):

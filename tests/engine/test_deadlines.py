@@ -7,12 +7,12 @@ import anyio.lowlevel
 import pytest
 
 from allstop.engine import deadlines
-from allstop.engine.deadlines import Timekeeper
+from allstop.engine.deadlines import DeadlineTimer
 
 
 @pytest.fixture
 async def keeper():
-    keeper = Timekeeper()
+    keeper = DeadlineTimer()
     async with anyio.create_task_group() as group:
         group.start_soon(keeper.keep)
         yield keeper
@@ -107,7 +107,7 @@ async def test_what_is_over_is_forgotten(keeper, monkeypatch):
             deadline.touch()  # work that waits and speaks
             await anyio.lowlevel.checkpoint()
 
-    assert deadline.noted != math.inf
+    assert deadline.scheduled != math.inf
     assert len(keeper._line) <= 25
     assert await spent(long) == pytest.approx(100)
 
@@ -135,5 +135,5 @@ async def test_work_that_never_waits_never_has_a_deadline(keeper):
 
     await anyio.sleep(1)
 
-    assert deadline.noted == math.inf
+    assert deadline.scheduled == math.inf
     assert keeper._line == []

@@ -22,8 +22,8 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.prompt import prompt
-from allstop.engine.send import say
-from allstop.engine.steps import Parked
+from allstop.engine.send import send_command
+from allstop.engine.steps import Waiting
 from allstop.ports import HeldError, Live, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
 from support.fault_scenarios import ALL_PILOTS
@@ -67,7 +67,7 @@ async def test_a_run_that_can_not_take_in_what_is_said_hurts_nobody_else(works):
         await engine.command("x", Say(text="say it"))
         assert await engine.rested("t") is Outcome.DONE
         await anyio.sleep(100)
-        assert await engine.rested("x") == Parked(
+        assert await engine.rested("x") == Waiting(
             "broken: ZeroDivisionError: oops", for_person=True
         )
         halted = await engine.allstop()
@@ -189,8 +189,8 @@ async def test_q19_on_a_full_disk_a_stop_takes_effect_and_the_engine_lives_on(re
     ("command", "rests"),
     [
         (Abort(), Outcome.ABORTED),
-        (Allstop(), Parked("stopped")),
-        (Pause(), Parked("paused")),
+        (Allstop(), Waiting("stopped")),
+        (Pause(), Waiting("paused")),
     ],
 )
 async def test_f6_a_run_that_waits_for_a_slot_hears_what_is_said_to_it(command, rests):
@@ -238,7 +238,7 @@ async def test_k1_a_turn_that_ends_while_it_is_frozen_leaves_nothing_frozen_behi
         await engine.open("t", "task", task())
         await anyio.sleep(5)
         await engine.command("t", Freeze())
-        assert await engine.rested("t") == Parked("frozen")
+        assert await engine.rested("t") == Waiting("frozen")
         await engine.command("t", Thaw())
         await anyio.sleep(1)
         assert world.launcher.frozen == set()
@@ -368,7 +368,7 @@ async def test_k2_allstop_by_one_engine_stops_the_runs_of_another():
         await anyio.sleep(10)
         await first.allstop()
         await anyio.sleep(10)
-        assert await second.rested("b") == Parked("allstop")
+        assert await second.rested("b") == Waiting("allstop")
 
     receipts = [e.runs for e in await world.events(HELM) if isinstance(e, Halted)]
     left = "stopped; then cli takes a turn"
@@ -465,7 +465,7 @@ async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
                     async def write(times=ticks, journal=world.journal):
                         for _ in range(times):
                             await anyio.lowlevel.checkpoint()
-                        await say(journal, LoopClock(), HELM, Pause(), "somebody else")
+                        await send_command(journal, LoopClock(), HELM, Pause(), "somebody else")
 
                     group.start_soon(write)
                     scope.cancel()

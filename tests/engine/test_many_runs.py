@@ -10,7 +10,7 @@ from allstop.core.events import ChildClosed, Closed, MoveEnded, MoveStarted, Ope
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.replay import differences
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.kinds import PILOTS
 from allstop.ports import Entry
 from allstop.testing.virtual_clock import LoopClock
@@ -140,7 +140,7 @@ async def test_k5_a_budget_in_turns_is_shared_too(world):
     async with world.running() as engine:
         await engine.open("f", "fleet", fleet("abcd", at_once=4), limits=limits)
         await anyio.sleep(36_000)
-        assert await engine.rested("f") == Parked("limit reached: turns: 5 of 5", for_person=True)
+        assert await engine.rested("f") == Waiting("limit reached: turns: 5 of 5", for_person=True)
 
     assert (await world.state("f")).tally.turns == 5
 
@@ -250,7 +250,7 @@ async def test_k5_a_limit_in_time_holds_for_a_run_that_waits_for_somebody(world)
     world.agent("a", "<promise>PENDING: well?</promise>")
     async with world.running() as engine:
         await engine.open("t", "task", task(agents=["a"]), limits=Limits(time_s=60.0))
-        assert await engine.rested("t") == Parked("asks: well?", for_person=True)
+        assert await engine.rested("t") == Waiting("asks: well?", for_person=True)
         await anyio.sleep(61)
 
     assert await world.outcome("t") == [Outcome.BRAKED]
@@ -265,7 +265,7 @@ async def test_k5_a_limit_in_time_that_passes_while_all_is_stopped_disturbs_nobo
         await anyio.sleep(10)
         await engine.allstop()
         await anyio.sleep(1000)
-        assert await engine.rested("t") == Parked("allstop")
+        assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         await anyio.sleep(1)
 

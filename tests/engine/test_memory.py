@@ -6,7 +6,7 @@ import pytest
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
 from allstop.core.moves import Failed, FailureKind, Outcome
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from support.in_memory_world import World, task, turns
 
 DONE = "done\n<promise>COMPLETE</promise>"
@@ -39,7 +39,7 @@ async def test_k17_a_turn_whose_programs_hold_too_much_ends_and_waits_for_a_pers
         await anyio.sleep(1)
         assert turns(await world.events("t")) == ["cli", "cli"]
 
-    assert rest == Parked(f"limit reached: {HEAVY}", for_person=True)
+    assert rest == Waiting(f"limit reached: {HEAVY}", for_person=True)
     failed = [(end.kind, end.message) for end in await ends(world) if hasattr(end, "kind")]
     assert failed == [(FailureKind.OUT_OF_MEMORY, HEAVY)]
 
@@ -60,7 +60,7 @@ async def test_k17_a_turn_that_the_kernel_has_ended_for_its_memory_says_so(world
         await engine.open("t", "task", spec(), limits=PAUSE)
         rest = await engine.rested("t")
 
-    assert rest == Parked(f"limit reached: {HEAVY}", for_person=True)
+    assert rest == Waiting(f"limit reached: {HEAVY}", for_person=True)
     failed = [(end.kind, end.message) for end in await ends(world) if hasattr(end, "kind")]
     assert failed == [(FailureKind.OUT_OF_MEMORY, HEAVY)]
 

@@ -8,7 +8,7 @@ import pytest
 from allstop.core.commands import Resume
 from allstop.core.events import Halted
 from allstop.core.ids import HELM
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from support.fault_scenarios import (
     VOYAGES,
     assert_arrived,
@@ -37,7 +37,7 @@ async def test_k2_allstop_wins_every_race_with_every_write(name, where):
             raced += 1
             assert_nothing_began_and_no_word_counted(world.journal)
             if stopped == HELM:
-                assert await engine.rested("r") == Parked("allstop")
+                assert await engine.rested("r") == Waiting("allstop")
                 assert [type(e) for e in await world.events(HELM)].count(Halted) == 1
             await engine.command(stopped, Resume())
             await anyio.sleep(LONG_S)

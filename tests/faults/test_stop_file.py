@@ -15,7 +15,7 @@ from allstop.core.events import Commanded, Halted, MoveEnded
 from allstop.core.helm import Hold, fold
 from allstop.core.ids import HELM
 from allstop.core.moves import FailureKind, Outcome
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.ports import Cursor, Entry, StaleError
 from faults.damaged_stores import said
 from support.in_memory_world import DONE, World, task
@@ -48,7 +48,7 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
         for run in "abc":
-            assert await engine.rested(run) == Parked("allstop")
+            assert await engine.rested(run) == Waiting("allstop")
             (ended,) = [e for e in await world.events(run) if isinstance(e, MoveEnded)]
             assert ended.result.kind is FailureKind.CANCELLED
 
@@ -62,12 +62,12 @@ async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal
         await anyio.sleep(0.1)
         touch(journal.folder)
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
     journal.sentinel.lower()
     async with world.running() as engine:
         await engine.take("t")
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         with anyio.fail_after(20):
             while await world.outcome("t") != [Outcome.DONE]:
@@ -92,7 +92,7 @@ async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     async with world.running() as engine:
         await engine.open("t", "task", task())
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert (await helm_of(journal)).hold is Hold.STOPPED
 
@@ -198,7 +198,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
             await until(lambda: not drive.at_work)
             before = await helm_of(journal)
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert struck[0] == ("", True)
     assert before.hold is Hold.NONE
@@ -217,7 +217,7 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
             await until(lambda: not drive.at_work)
             (journal.folder / "STOP").unlink()
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         (ended,) = [e for e in await world.events("t") if isinstance(e, MoveEnded)]
     stops = [r.event for r in await journal.read(HELM) if isinstance(r.event, Commanded)]
 

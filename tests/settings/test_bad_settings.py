@@ -166,20 +166,20 @@ MISTAKES = {
     ),
     "an agent without driver": (
         "[agents.a]\nmodel = 'x'",
-        f"allstop.toml:1: agents.a: has no driver (one of {DRIVERS})",
+        f"allstop.toml:1: agents.a: has no driver (set one of {DRIVERS})",
     ),
     "a command agent without command": (
         "[agents.a]\ndriver = 'command'",
         (
             "allstop.toml:1: agents.a: the command driver needs a command"
-            ' (such as command = ["my-agent", "--flag"])'
+            ' (for example command = ["my-agent", "--flag"])'
         ),
     ),
     "an acp agent with an empty command": (
         "[agents.a]\ndriver = 'acp'\ncommand = []",
         (
             "allstop.toml:1: agents.a: the acp driver needs a command"
-            ' (such as command = ["my-agent", "--flag"])'
+            ' (for example command = ["my-agent", "--flag"])'
         ),
     ),
     "a mode for an agent that has none": (
@@ -193,7 +193,7 @@ MISTAKES = {
         "[agents.a]\ndriver = 'scripted'",
         (
             "allstop.toml:1: agents.a: the scripted driver needs a script"
-            ' (such as script = "demo.toml")'
+            ' (for example script = "demo.toml")'
         ),
     ),
     "an agent named like the room": (
@@ -318,7 +318,7 @@ def test_k14_a_network_that_nothing_can_hold_is_refused_rather_than_opened(world
     said = "model-only isn't implemented"
 
     assert world.project("[sandbox]\nnetwork = 'model-only'").problems() == [
-        f'allstop.toml:2: sandbox.network: {said} ("use "none" or "full")'
+        f'allstop.toml:2: sandbox.network: {said} (use "none" or "full")'
     ]
 
 
@@ -333,7 +333,7 @@ def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
 
 def test_a_store_on_a_server_is_refused_rather_than_left_aside(world):
     assert world.user("[store]\nurl = 'postgresql://me@host/x'").problems() == [
-        f'{world.user_file}:2: store.url: only sqlite is implemented ("use "sqlite)'
+        f'{world.user_file}:2: store.url: only sqlite is implemented (use "sqlite")'
     ]
 
 
@@ -354,7 +354,7 @@ def test_all_mistakes_are_told_at_once_file_by_file_from_top_to_bottom(world):
         f'{world.user_file}:2: room.window: expected one of elastic, strict, got "x"',
         'allstop.toml:2: loop.agent: there is no agent "a" (add [agents.a])',
         "allstop.toml:3: loop.mod: unknown key (did you mean mode?)",
-        f"allstop.toml:4: agents.b: has no driver (one of {DRIVERS})",
+        f"allstop.toml:4: agents.b: has no driver (set one of {DRIVERS})",
         'allstop.toml:6: merge.enabled: expected true or false, got "yes"',
         'environment: ALLSTOP_LOOP_MAX_PARALLEL: expected a whole number from 1 to 256, got "many"',
         "command line: server.port: expected a whole number from 0 to 65,535, got 70000",

@@ -255,7 +255,7 @@ driver = "claude-code"
 driver = "command"
 command = ["aider", "--message"]
 prompt = "arg"
-done = "exit"  # its clean exit with a change counts as done
+done = "exit"  # a clean exit with a change counts as done
 
 [agents.gpt]  # OPENAI_API_KEY is set
 driver = "openai"
@@ -281,8 +281,8 @@ mode = "batch"  # verified work waits for your review; or "per-task", "auto", "s
 enabled = true  # merge approved work; false leaves it to you
 
 [workspace]
-copy = [".env*"]  # untracked files every task gets
-link = [".venv"]  # shown read-only in every task
+copy = [".env*"]  # untracked files copied into every workspace
+link = [".venv"]  # read-only in every workspace
 """
     )
     assert world.project(text).load().settings.verification.commands[0] == Check(
@@ -301,7 +301,7 @@ def test_where_nothing_is_found_the_file_says_so_and_suggests(world):
 # No agent was found. Install one (codex, claude, gemini, opencode, aider) or configure yours:
 # [agents.local]
 # driver = "command"
-# command = ["my-agent", "--flag"]  # runs in the workspace, the prompt on its input
+# command = ["my-agent", "--flag"]  # runs in the workspace and reads the prompt from stdin
 
 [loop]
 max_parallel = 2  # agents at the same time

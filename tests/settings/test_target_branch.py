@@ -125,7 +125,7 @@ def test_k19_a_file_that_is_gone_from_the_checkout_still_counts(world, load):
     loaded = load(Branches(main=STRICT))
 
     assert runs(loaded) == ["make test"]
-    assert loaded.notes == ("allstop.toml isn't in your checkout: the one on main counts.",)
+    assert loaded.notes == ("allstop.toml isn't in your checkout: the one on main applies.",)
 
 
 def test_k19_half_an_edit_in_the_checkout_stops_no_work(world, load):
@@ -136,7 +136,7 @@ def test_k19_half_an_edit_in_the_checkout_stops_no_work(world, load):
     assert runs(loaded) == ["make test"]
     assert len(loaded.notes) == 1
     assert loaded.notes[0].startswith("allstop.toml:1: not valid TOML")
-    assert loaded.notes[0].endswith("The allstop.toml on main counts.")
+    assert loaded.notes[0].endswith("The allstop.toml on main applies.")
 
 
 def test_b23_half_an_edit_is_a_mistake_where_nothing_is_committed(world, load):

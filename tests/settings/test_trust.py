@@ -179,8 +179,8 @@ def test_an_untrusted_setting_is_told_with_line_reason_and_cure(world):
     )
     assert loaded.notes == (
         (
-            "allstop.toml need your trust and aren't in force: hooks.post_merge."
-            " Run `allstop trust` to see and accept it."
+            "These settings of allstop.toml need your trust and aren't in force: hooks.post_merge."
+            " Run `allstop trust` to see and accept them."
         ),
     )
     assert loaded.sensitive == {"hooks": {"post_merge": "x"}}

@@ -36,7 +36,7 @@ from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.replay import differences
 from allstop.core.review_comments import Remark
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import HALT_S, LocalEngine, say
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
@@ -95,7 +95,7 @@ class Process:
             launcher=self.launcher,
             name=name,
             slots=slots,
-            days=Days(self.port, voyage.day, voyage.zone),
+            daily_budget=DailyBudget(self.port, voyage.day, voyage.zone),
         )
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()

@@ -11,7 +11,7 @@ from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
 from allstop.core.events import Stopped
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind, TalkMode
-from allstop.rooms.session import rounds
+from allstop.rooms.session import max_rounds
 from allstop.views.rooms import NOTHING_TO_STOP, EventType, RoomEvent, RoomView, call_id
 from support.room_runs import NOON, Table, envelope, session_spec
 
@@ -328,7 +328,7 @@ def test_r4_r5_whatever_happens_the_goal_is_told_and_the_window_is_kept(operatio
 
 @pytest.mark.parametrize("mode", TalkMode)
 def test_rounds_are_what_the_chip_counts_to(mode):
-    assert rounds(session_spec(mode)) == {SINGLE: 2, COLLABORATE: 6, AUTOPILOT: None}[mode]
+    assert max_rounds(session_spec(mode)) == {SINGLE: 2, COLLABORATE: 6, AUTOPILOT: None}[mode]
 
 
 STOPS = [Allstop(), Interrupt(), Stopped(at=NOON, stops=1)]

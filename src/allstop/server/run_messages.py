@@ -15,7 +15,7 @@ from allstop.core.helm import Helm
 from allstop.core.ids import RunId
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
-from allstop.rooms.session import RoomState, Session, rounds
+from allstop.rooms.session import RoomState, Session, max_rounds
 from allstop.server import wire_types
 from allstop.views.auto import guards, run_plan, stop_condition
 
@@ -84,7 +84,7 @@ def _session(session: Session) -> wire_types.SessionView:
         agents=list(session.agents),
         speaker=session.speaker,
         round=session.round,
-        max_rounds=rounds(session.spec),
+        max_rounds=max_rounds(session.spec),
         turns=session.turns,
         tokens=session.tokens,
         cost_usd=session.cost_microusd / 1e6,

@@ -35,7 +35,7 @@ from allstop.core.room_specs import Ending, TalkMode
 from allstop.core.run import AT_EASE, Pilot, RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.rooms.session import RoomState, Summary, closing
+from allstop.rooms.session import RoomState, Summary, closing_text
 from allstop.views.runs import receipt, warning_of
 
 LONGEST = 500
@@ -372,7 +372,7 @@ def _session_over(event: Event, scene: Scene) -> Summary | None:
 
 
 def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
-    text = f"{closing(summary)} Goal: {summary.goal}"
+    text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
             if summary.mode is TalkMode.SINGLE:

@@ -17,7 +17,7 @@ import msgspec
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.core.text import plain
 from allstop.ports import Live
-from allstop.rooms.session import RoomState, rounds
+from allstop.rooms.session import RoomState, max_rounds
 from allstop.views.rooms import EventType, RoomEvent
 
 _MARKS = {
@@ -104,7 +104,7 @@ def chip(room: RoomState) -> str:
     session = room.session
     if session is None:
         return "no session"
-    most = rounds(session.spec)
+    most = max_rounds(session.spec)
     if session.spec.mode is TalkMode.AUTOPILOT:
         where = f"Autopilot: running (turn {session.round})"
     else:
