@@ -14,7 +14,7 @@ from support.room_models import (
     endless,
     in_files,
     models,
-    sitting,
+    room_thread,
     taking_turns,
     to,
 )
@@ -261,7 +261,7 @@ async def test_m1_1_prompt_4_two_requests_back_to_back(person):
     async with model_server(models(about_the_goal)) as server:
         person.sets_up(server)
         project = person.project()
-        async with sitting(project, "one") as one, sitting(project, "two") as two:
+        async with room_thread(project, "one") as one, room_thread(project, "two") as two:
             await one.begin(ZEBRAS)
             await two.begin(LIONS, first="claude")
             await one.rest()

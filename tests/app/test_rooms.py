@@ -23,12 +23,12 @@ from support.room_models import (
     LATE,
     SINGLE,
     STOPPED,
-    Talker,
+    PersonWithModels,
     endless,
     in_files,
     models,
+    room_thread,
     says,
-    sitting,
     taking_turns,
     to,
     until,
@@ -42,7 +42,7 @@ async def at(person, thread="default"):
     """A thread of this person's, driven in this process."""
     project = person.project()
     try:
-        async with sitting(project, thread) as sits:
+        async with room_thread(project, thread) as sits:
             yield sits
     finally:
         project.close()
@@ -130,7 +130,7 @@ async def test_r14_r20_threads_never_see_each_other(person):
     async with model_server(models(taking_turns)) as server:
         person.sets_up(server)
         project = person.project()
-        async with sitting(project, "left") as left, sitting(project, "right") as right:
+        async with room_thread(project, "left") as left, room_thread(project, "right") as right:
             await left.begin("Talk of LEFT things.", AUTOPILOT)
             await right.begin("Talk of RIGHT things.", AUTOPILOT)
             await left.type("a word for the left alone")
@@ -462,12 +462,12 @@ async def test_a_room_needs_no_repository(tmp_path):
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     home.mkdir()
     elsewhere.mkdir()
-    person = Talker(home, elsewhere)
+    person = PersonWithModels(home, elsewhere)
     async with model_server(models(lambda it: envelope("hello", final=True))) as server:
         person.sets_up(server)
         (elsewhere / "allstop.toml").unlink()
         project = person.project()
-        async with sitting(project) as sits:
+        async with room_thread(project) as sits:
             record = await sits.hold("Talk.")
         project.close()
 

@@ -21,7 +21,7 @@ from allstop.core.moves import (
 )
 from allstop.core.replay import differences
 from allstop.views.auto import Story, decided, decisions, stop_condition
-from support.auto_runs import DONE, Auto, advice
+from support.auto_runs import DONE, AutoSteps, advice
 
 CHECK = {"name": "Tests", "run": "pytest"}
 WORKFLOW = {".github/workflows/ci.yml": "decides what CI runs"}
@@ -30,7 +30,7 @@ BOXLESS = "codex needs a sandbox, and there is none: apt-get install bubblewrap"
 
 
 def working(**more):
-    return Auto(name="a", target="main", **more)
+    return AutoSteps(name="a", target="main", **more)
 
 
 def ask(auto, **about):

@@ -18,14 +18,14 @@ import unicodedata
 import pytest
 
 from support.person import wait_for
-from support.room_models import STOPPED, says, talker, to
+from support.room_models import STOPPED, person_with_models, says, to
 
 HANGS = "{ say = 'LATE-ZEBRA' }, { hang = true }"
 
 
 @pytest.fixture
 def person(tmp_path):
-    person = talker(tmp_path)
+    person = person_with_models(tmp_path)
     yield person
     person.close()
 

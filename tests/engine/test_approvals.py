@@ -9,7 +9,7 @@ from allstop.core.commands import Permit
 from allstop.core.events import Asked, Noted
 from allstop.core.moves import Outcome, TurnDone
 from allstop.ports import Abilities
-from support.in_memory_world import World
+from support.in_memory_world import InMemoryWorld
 
 ASK = Ask(id="1", argv=("make", "install"), text="make install")
 
@@ -50,7 +50,7 @@ async def said(world):
 )
 async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes, asked, takes_s):
     """K18: nobody there means no at once; F4: nobody who answers in time means no, too."""
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     async with world.running() as engine:
         await engine.open("r", "auto", spec(ask_s))
@@ -65,7 +65,7 @@ async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes
 
 
 async def test_k6_a_person_who_thinks_for_hours_brings_a_run_to_no_limit():
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     async with world.running() as engine:
         await engine.open("r", "auto", spec(None), limits=Limits(busy_s=60.0))

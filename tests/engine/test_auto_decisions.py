@@ -7,13 +7,13 @@ from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
 from allstop.core.replay import redecided
 from allstop.views.auto import again, decisions
-from support.in_memory_world import DONE, World
+from support.in_memory_world import DONE, InMemoryWorld
 
 SPEC = {"goal": "Write a parser.", "agent": "coder", "cooldown_s": 0.0, "edition": 2}
 
 
 async def recorded(*turns):
-    world = World()
+    world = InMemoryWorld()
     world.agent("coder", *turns)
     async with world.running() as engine:
         await engine.open("auto1", "auto", SPEC)

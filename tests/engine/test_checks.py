@@ -23,7 +23,7 @@ from allstop.engine.hands import Hands
 from allstop.ports import Candidate, FileChange, Live, Unready
 from allstop.testing.virtual_clock import EPOCH
 from allstop.views.runs import lines
-from support.in_memory_world import PaperChecks, World
+from support.in_memory_world import FakeChecks, InMemoryWorld
 
 UNIT = Check(name="Unit Tests", run="pytest", timeout_s=600.0)
 LINT = Check(name="Lint", run="ruff check", timeout_s=60.0)
@@ -31,7 +31,7 @@ EXTRA = Check(name="Extra", run="extra", required=False)
 SKIPPED = FileChange("tests/test_a.py", "M", ("@pytest.mark.skip",))
 
 
-class TimedChecks(PaperChecks):
+class TimedChecks(FakeChecks):
     async def run(self, check, place, label, progress):
         result = await super().run(check, place, label, progress)
         return replace(result, seconds=self.takes_s)
@@ -50,7 +50,7 @@ class Gallery:
         self.seen.append(item)
 
 
-class Bench(World):
+class Bench(InMemoryWorld):
     """Hands and nothing else."""
 
     def __init__(self):
@@ -127,12 +127,12 @@ async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_a
     bench.checks.takes_s = 10.0
     why = "its programs hold 4,310 MB of memory, more than 4,096 MB"
 
-    async def call_heavy():
+    async def report_memory():
         await anyio.sleep(12)
-        bench.launcher.call_heavy("t", why)
+        bench.launcher.report_memory("t", why)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(call_heavy)
+        group.start_soon(report_memory)
         done = await bench.gate(LINT, UNIT)
 
     assert [result.passed for result in done.results] == [True, False]
@@ -514,7 +514,7 @@ async def gate_of_target(target):
     ],
 )
 async def test_k19_what_is_opened_or_merged_comes_with_the_targets_gate(move):
-    world = World()
+    world = InMemoryWorld()
     await world.workspaces.open("w", "main", "t")
     hands = Hands({}, workspaces=world.workspaces, launcher=world.launcher, gates=gate_of_target)
 

@@ -23,14 +23,14 @@ from allstop.kinds import PILOTS
 from allstop.ports import Entry, Live
 from allstop.testing.virtual_clock import EPOCH, LoopClock
 from allstop.views.runs import view
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 PAUSE = AtLimit.PAUSE
 CAP = 40  # tokens that a turn may use
 DAY_S = 24 * 3600
 
 
-class Together(World):
+class Together(InMemoryWorld):
     """Runs that share a day; a turn uses 10 of the 40 tokens it may."""
 
     def __init__(self, limits, journal=None, zone=UTC, prices=0):

@@ -108,7 +108,7 @@ async def test_what_is_over_is_forgotten(keeper, monkeypatch):
             await anyio.lowlevel.checkpoint()
 
     assert deadline.scheduled != math.inf
-    assert len(keeper._line) <= 25
+    assert len(keeper._queue) <= 25
     assert await spent(long) == pytest.approx(100)
 
 
@@ -136,4 +136,4 @@ async def test_work_that_never_waits_never_has_a_deadline(keeper):
     await anyio.sleep(1)
 
     assert deadline.scheduled == math.inf
-    assert keeper._line == []
+    assert keeper._queue == []

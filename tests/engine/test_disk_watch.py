@@ -7,7 +7,7 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
 from allstop.core.moves import FailureKind, Outcome, WorkspaceOpen
 from allstop.engine.steps import Waiting
-from support.in_memory_world import World, task, turns
+from support.in_memory_world import InMemoryWorld, task, turns
 
 DONE = "done\n<promise>COMPLETE</promise>"
 GROWN = "the workspace holds 12 MB, and may hold 5 MB"
@@ -16,7 +16,7 @@ PAUSE = Limits(at_limit=AtLimit.PAUSE)
 
 @pytest.fixture
 def world():
-    world = World()
+    world = InMemoryWorld()
     world.workspaces.look_every_s = 2.0
     return world
 

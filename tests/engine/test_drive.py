@@ -12,12 +12,12 @@ from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
 from allstop.engine.steps import Waiting
 from allstop.ports import Entry
 from allstop.testing.virtual_clock import EPOCH
-from support.in_memory_world import DONE, World, moves, task, turns
+from support.in_memory_world import DONE, InMemoryWorld, moves, task, turns
 
 
 @pytest.fixture
 def world():
-    return World()
+    return InMemoryWorld()
 
 
 def ends(events):
@@ -424,7 +424,7 @@ async def test_many_items_are_few_writes_and_none_is_lost(world):
 
 async def test_f6_a_chatty_run_does_not_starve_a_quiet_one():
     """F6: one slot, three runs that always have something to say; turns go round."""
-    world = World(slots=1)
+    world = InMemoryWorld(slots=1)
     for name in "abc":
         world.agent(name, *[1.0, "more"] * 4, 1.0, DONE)
     async with world.running() as engine:

@@ -10,10 +10,10 @@ from allstop.core.events import Halted
 from allstop.core.ids import HELM
 from allstop.engine.steps import Waiting
 from support.fault_scenarios import (
-    VOYAGES,
-    assert_arrived,
+    FAULT_RUNS,
+    assert_finished,
     assert_nothing_began_and_no_word_counted,
-    seaworthy,
+    fault_world,
 )
 from support.faulty_ports import RacingJournal
 
@@ -21,15 +21,15 @@ LONG_S = 3600.0
 
 
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
-@pytest.mark.parametrize("name", sorted(VOYAGES))
+@pytest.mark.parametrize("name", sorted(FAULT_RUNS))
 async def test_k2_allstop_wins_every_race_with_every_write(name, where):
     """Nothing starts after it, no word of an agent counts, and after Resume all is done once."""
-    voyage = VOYAGES[name]
+    fault_run = FAULT_RUNS[name]
     raced = 0
     for nth in itertools.count(1):
-        world = seaworthy(RacingJournal(nth, where))
+        world = fault_world(RacingJournal(nth, where))
         async with world.running() as engine:
-            await engine.open("r", voyage.kind, voyage.spec())
+            await engine.open("r", fault_run.kind, fault_run.spec())
             await anyio.sleep(LONG_S)
             stopped = world.journal.stopped
             if stopped is None:
@@ -41,7 +41,7 @@ async def test_k2_allstop_wins_every_race_with_every_write(name, where):
                 assert [type(e) for e in await world.events(HELM)].count(Halted) == 1
             await engine.command(stopped, Resume())
             await anyio.sleep(LONG_S)
-        await assert_arrived(world, voyage, "r")
+        await assert_finished(world, fault_run, "r")
 
     assert raced > (10 if name == "task" else 35)
-    await assert_arrived(world, voyage, "r")
+    await assert_finished(world, fault_run, "r")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from allstop.engine.slots import Slots
 from allstop.ports import Live
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 50)), max_size=60))
@@ -59,7 +59,7 @@ async def test_f6_a_call_wakes_who_waits_without_giving_a_slot():
 
 
 async def test_f6_whoever_waits_for_a_slot_says_so_and_whoever_has_one_does_not():
-    world = World(slots=1)
+    world = InMemoryWorld(slots=1)
     world.agent("cli", 10.0, DONE, 10.0, DONE)
     shown = []
     async with world.running() as engine:

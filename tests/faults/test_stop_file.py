@@ -18,7 +18,7 @@ from allstop.core.moves import FailureKind, Outcome
 from allstop.engine.steps import Waiting
 from allstop.ports import Cursor, Entry, StaleError
 from faults.damaged_stores import said
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def helm_of(journal):
 
 
 async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", *[3600.0] * 3)
     async with world.running() as engine:
         for run in "abc":
@@ -55,7 +55,7 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
 
 async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal):
     """K3: removed only by Resume: taking the file away does not lift the stop."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -87,7 +87,7 @@ async def test_k3_whatever_has_its_name_stops_and_is_lifted(journal, make):
 
 async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     touch(journal.folder)
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -179,7 +179,7 @@ async def until(condition):
 
 async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked, monkeypatch):
     """K3: while the store is locked by somebody else, too; who waits for them knows why they end."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     struck = []
     async with world.running() as engine:
@@ -206,7 +206,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
 
 async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gone(journal, locked):
     """K3: taking the file away lifts nothing, and what ended is no failure of its own."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.open("t", "task", task())

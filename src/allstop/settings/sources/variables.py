@@ -19,6 +19,7 @@ PREFIX = "ALLSTOP_"
 
 NOT_SETTINGS = frozenset(
     {
+        "ALLSTOP_BENCH",
         "ALLSTOP_CHROMIUM",
         "ALLSTOP_HOME",
         "ALLSTOP_KILLS",

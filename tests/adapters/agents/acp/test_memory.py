@@ -25,7 +25,7 @@ ASK = message(id=7, method="session/request_permission", params={})
 ANSWER = message(id=1, result={})
 
 
-class Talker:
+class PersonWithModels:
     """A program that says where it is, then these things, and ends."""
 
     def __init__(self, *said):
@@ -56,19 +56,19 @@ class Talker:
 )
 async def test_k10_only_words_wait_for_those_that_follow(said, waits):
     """K10: whoever waits for something is told at once."""
-    talker, heard = Talker(said), []
+    person_with_models, heard = PersonWithModels(said), []
 
     async def hear(message):
         heard.append(message.method)
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(person_with_models, 60.0).pump(hear)
 
-    _, first, second = talker.asked_at
+    _, first, second = person_with_models.asked_at
     assert second - first == pytest.approx(GATHER_S if waits else 0)
     assert len(heard) == said.count(b"\n")
 
 
-class Slow(Talker):
+class Slow(PersonWithModels):
     """One that takes its time before each thing."""
 
     async def receive(self):
@@ -80,12 +80,15 @@ class Slow(Talker):
 @pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
 async def test_k10_words_that_come_one_by_one_are_not_waited_for(anyio_backend):
     """K10: who speaks slowly says nothing more within that time."""
-    talker = Slow(words("z"), words("e"), words("b"))
+    person_with_models = Slow(words("z"), words("e"), words("b"))
 
     async def hear(message):
         pass
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(person_with_models, 60.0).pump(hear)
 
-    pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
+    pauses = [
+        b - a
+        for a, b in zip(person_with_models.asked_at, person_with_models.asked_at[1:], strict=False)
+    ]
     assert pauses == pytest.approx([1.0] * 4)

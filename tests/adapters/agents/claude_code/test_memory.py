@@ -32,7 +32,7 @@ ASK = line("control_request", request_id="1", request={"subtype": "zebra"})
 END = line("result", subtype="success", result="zebra")
 
 
-class Talker:
+class PersonWithModels:
     """A program that says these things, and is told whatever."""
 
     def __init__(self, *said):
@@ -63,11 +63,11 @@ class Talker:
 )
 async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
     """K10: whoever waits for something is told at once."""
-    talker = Talker(piece, END)
-    exchange = Exchange(talker, Telling("t"), Onlooker(), lambda: NOW, Leave.ASK)
+    person_with_models = PersonWithModels(piece, END)
+    exchange = Exchange(person_with_models, Telling("t"), Onlooker(), lambda: NOW, Leave.ASK)
 
     end = await exchange.take("hello", is_going_on=False)
 
-    first, second = talker.asked_at
+    first, second = person_with_models.asked_at
     assert second - first == pytest.approx(GATHER_S if waits else 0)
     assert end.text == "zebra"
