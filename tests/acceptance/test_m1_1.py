@@ -144,7 +144,7 @@ async def test_m1_1_d_malformed_json_handling(room, text, first):
     assert record.messages == [text]
     assert record.spoken == [first]
     (warning,) = record.told("warning")
-    assert warning.startswith(f"{first}'s reply is no envelope: ")
+    assert warning.startswith(f"{first} didn't answer in the expected format")
     assert record.ending == "malformed"
 
 
@@ -307,7 +307,7 @@ async def test_m1_1_prompt_5_malformed_json_falls_back_gracefully(room, first):
     assert record.messages == ["first", "Sorry, only prose from me."]
     repaired, malformed = record.told("warning")
     assert repaired == f"{first}'s reply was repaired: text around the JSON was left out."
-    assert "is no envelope" in malformed
+    assert "expected format" in malformed
     assert record.ending == "malformed"
 
 
@@ -319,5 +319,5 @@ def test_m1_1_prompt_5_in_the_program(person, serve):
     shown = talk.ends(1)
 
     assert "gpt: Only prose." in shown
-    assert "gpt's reply is no envelope" in shown
+    assert "gpt didn't answer in the expected format" in shown
     assert "Collaboration ended: malformed" in shown

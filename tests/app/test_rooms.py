@@ -204,9 +204,9 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
     ("text", "problem", "hint"),
     [
         ("@router", "unknown router command ''", "@router collaborate gpt claude: GOAL"),
-        ("@router dance gpt claude: x", "does not understand 'dance", "@router collaborate"),
-        ("@router collaborate gpt claude", "does not understand 'collaborate", "@router autopilot"),
-        ("@router collaborate gpt claude:  ", "there is no goal", "GOAL"),
+        ("@router dance gpt claude: x", "unknown router command 'dance", "@router collaborate"),
+        ("@router collaborate gpt claude", "unknown router command 'collaborate", "@router autopilot"),
+        ("@router collaborate gpt claude:  ", "the goal after the colon is missing", "GOAL"),
         ("@router collaborate gpt ghost: x", "there is no agent 'ghost'", "gpt, claude"),
         ("@router collaborate gpt gpt: x", "an agent is named twice", "gpt, gpt"),
         ("@router collaborate gpt: x", "a room needs 2 agents", "configured: gpt, claude"),
@@ -564,12 +564,12 @@ def test_r17_a_limited_agent_is_waited_for_and_goes_on(person):
     """R17: visibly; the wait is no turn, and nobody has to do anything."""
     person.scripts(gpt=[says("first", **to("claude"))], claude=["{ rate_limit = 1.0 }"])
     talk = person.talks("--json", "Talk.")
-    talk.shows("tried again at")
+    talk.shows("next attempt at")
 
     # it is tried every second, and may just be when somebody looks
     wait_for(lambda: "claude: rate limited" in person.allstop("status"), "the reason")
     wait_for(lambda: person.runs() == {"room:default": "waiting"}, "its state")
-    wait_for(lambda: talk.out.count("tried again at") >= 2, "the next try")
+    wait_for(lambda: talk.out.count("next attempt at") >= 2, "the next try")
     talk.ends(130, "Allstop")
     answers = [event for event in talk.events if event["type"] == "agent_response"]
     assert [event["text"] for event in answers] == ["first"]
@@ -634,7 +634,7 @@ async def test_r17_a_rate_limit_of_the_provider_is_told_and_another_may_be_calle
         record = await sits.record()
 
     (warning,) = waiting.told("warning")
-    assert re.match(rf"{first}: rate limited: .*; tried again at \d\d:\d\d:\d\d UTC$", warning)
+    assert re.match(rf"{first}: rate limited: .*; next attempt at \d\d:\d\d:\d\d UTC$", warning)
     assert waiting.room.session.wait_until is not None
     assert record.messages == ["I go on"]
     assert record.spoken == [other]

@@ -49,7 +49,7 @@ def test_without_a_number_there_are_slots_for_all():
 async def test_f6_a_call_wakes_who_waits_without_giving_a_slot():
     turn_slots = Slots(1)
     first, second = turn_slots.enqueue(), turn_slots.enqueue()
-    second.call()
+    second.wake()
     await second.wait()
 
     assert (first.granted, second.granted) == (True, False)

@@ -111,7 +111,7 @@ def test_r2_malformed_ends_collaborate_and_not_autopilot():
     bounded, endless, single = RoomSteps(COLLABORATE), RoomSteps(AUTOPILOT), RoomSteps(SINGLE)
     for table in (bounded, endless, single):
         table.turn("Sorry, no JSON today.")
-        assert any("no envelope" in text for text in table.told("warning"))
+        assert any("expected format" in text for text in table.told("warning"))
         assert table.state.talk.parts[-1].text == "gpt: Sorry, no JSON today."
 
     assert bounded.ending is Ending.MALFORMED
@@ -589,7 +589,7 @@ def test_a_pause_holds_and_a_resume_goes_on():
     assert isinstance(table.move(), TakeTurn)
 
 
-# --- going in circles ---
+# --- repetition ---
 
 
 def test_talk_that_goes_in_circles_is_noted_once():
@@ -597,7 +597,7 @@ def test_talk_that_goes_in_circles_is_noted_once():
     for number in range(6):
         table.turn(message=("Thank you!", "You're welcome, thanks to you.")[number % 2])
 
-    circles = [text for text in table.told("warning") if "circles" in text]
+    circles = [text for text in table.told("warning") if "repeat themselves" in text]
     assert 1 <= len(circles) <= 2
     assert table.session is not None
 

@@ -1,4 +1,4 @@
-"""Whether a talk goes in circles."""
+"""Repetition in a room is detected."""
 
 import pytest
 from hypothesis import given

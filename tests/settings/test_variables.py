@@ -115,15 +115,15 @@ WRONG = [
     (
         {"ALLSTOP_GUIDANCE_MODE": "demo", "ALLSTOP_AUTO_GUIDANCE": "off"},
         (
-            "environment: ALLSTOP_GUIDANCE_MODE: duplicates ALLSTOP_AUTO_GUIDANCE,"
-            " which is given too; keep one"
+            "environment: ALLSTOP_GUIDANCE_MODE: duplicates ALLSTOP_AUTO_GUIDANCE;"
+            " remove one of them"
         ),
     ),
     (
         {"ALLSTOP_AGENTS_A_MODEL": "x"},
         (
             "environment: ALLSTOP_AGENTS_A_MODEL: has no driver"
-            " (one of openai, anthropic, ollama, codex, claude-code, acp, command, scripted)"
+            " (set one of openai, anthropic, ollama, codex, claude-code, acp, command, scripted)"
         ),
     ),
     (
