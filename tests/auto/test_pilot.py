@@ -1,4 +1,4 @@
-"""Full Auto: what is decided after a turn, and what comes of it."""
+"""The Full Auto pilot: decisions after a turn and the moves that follow."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""F3: where a thread must not go on by itself, it pauses, says why, and goes on after a look."""
+"""F3: an unsafe thread pauses with the reason and continues after a person's review."""
 
 import pytest
 

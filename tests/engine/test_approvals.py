@@ -1,4 +1,4 @@
-"""F4, F5, K18: an agent that asks, and who answers."""
+"""F4, F5, K18: requests of agents are answered by rules, people or nobody."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""F7: what is decided after a turn is on record as it was decided, and replay holds both together."""
+"""F7: decisions are recorded, and replay gives the same decisions."""
 
 from msgspec.structs import replace
 

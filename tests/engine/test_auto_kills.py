@@ -1,4 +1,4 @@
-"""Q16, K2: threads of Full Auto that are killed or stopped at every write there is."""
+"""Q16, K2: Full Auto threads that are killed or stopped at every write."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""K5: every turn is reserved in all the budgets it counts for, or in none."""
+"""K5: a turn is reserved in all its budgets or in none."""
 
 import functools
 

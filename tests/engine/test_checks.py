@@ -1,4 +1,4 @@
-"""The gate as it is run: findings, baselines, all together in time, and what is shown meanwhile."""
+"""Running the checks of a gate: findings, baselines, time limits and live messages."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""Q19: the machine's clock is set back or forward while boards and rooms are at work."""
+"""Q19: the system clock jumps while boards and rooms run."""
 
 from datetime import timedelta
 

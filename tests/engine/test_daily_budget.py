@@ -1,4 +1,4 @@
-"""K5, K6: what all runs of a store may use in a day, whoever drives them."""
+"""K5, K6: the daily budget of all runs, across processes."""
 
 from datetime import UTC, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""K12: how long a move may last and be silent; neither counts while it is held."""
+"""K12: total and idle deadlines of a move, which stop while it is held."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""K17: what takes too much room is ended while it is under way, and a person decides."""
+"""K17: work that uses too much disk space is ended, and waits for a person."""
 
 import anyio
 import pytest

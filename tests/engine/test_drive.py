@@ -1,4 +1,4 @@
-"""One loop: moves, results, crashes, brakes."""
+"""The drive of one run: moves, results, crashes, brakes."""
 
 import anyio
 import pytest

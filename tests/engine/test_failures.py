@@ -1,4 +1,4 @@
-"""One run's fault is not the others', and a fault never stops the stopping."""
+"""A failure of one run affects no other run and never prevents a stop."""
 
 import anyio
 import anyio.lowlevel

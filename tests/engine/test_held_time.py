@@ -1,4 +1,4 @@
-"""K5: only work uses up the time for work, not the time for which a run was frozen."""
+"""K5: time limits don't count the time for which a run was frozen."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""Q16: killed at every write there is, before it is durable and after; then started again."""
+"""Q16: runs are killed before and after every write, and resumed."""
 
 import itertools
 

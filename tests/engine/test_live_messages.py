@@ -1,4 +1,4 @@
-"""B20, K10: what a person says while an agent is at work reaches it at once, or at its next turn."""
+"""B20, K10: a person's message reaches a working agent at once or in its next turn."""
 
 import anyio
 import pytest

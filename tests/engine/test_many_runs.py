@@ -1,4 +1,4 @@
-"""Runs that start runs: children, what they use, what their parents may use, and brakes on both."""
+"""Parent and child runs: usage, budgets and brakes."""
 
 import anyio
 import pytest

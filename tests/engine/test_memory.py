@@ -1,4 +1,4 @@
-"""K17: what takes too much memory is ended while it is under way: a turn waits for a person."""
+"""K17: work that uses too much memory is ended; a turn then waits for a person."""
 
 import anyio
 import pytest

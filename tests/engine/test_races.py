@@ -1,4 +1,4 @@
-"""K2: Allstop wins every race. It is slipped in just before each write there is, one after another."""
+"""K2: Allstop wins every race: it is written just before each write in turn."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Rooms on the loop: killed at every write, stopped before every write, and long."""
+"""Rooms in the engine: killed and stopped at every write, and long sessions."""
 
 import itertools
 

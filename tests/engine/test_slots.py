@@ -1,4 +1,4 @@
-"""F6: how many turns at once, and who comes next."""
+"""F6: the number of concurrent turns, and the order of waiting runs."""
 
 import anyio
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A store that answers late: others may read, write and stop before the writer hears that it wrote."""
+"""A slow store: others read, write and stop before a writer gets its confirmation."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""F5, F12: questions of tools are answered by a model where it is sure, else by a person."""
+"""F5, F12: a confident model answers questions of tools, otherwise a person."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A room: who speaks, when it ends, and what everybody is told."""
+"""The room pilot: speakers, endings, prompts and notices."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""R7, R16: what a person means by what they type."""
+"""R7, R16: typed input is parsed as message, stop word or router command."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A person with a home, a repository, and what both say."""
+"""Fixtures: a user's home and a repository with settings files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of mistake, with the exact text a person sees."""
+"""Every kind of settings problem, with file, line, key, message and hint."""
 
 from __future__ import annotations
 

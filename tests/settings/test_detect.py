@@ -1,4 +1,4 @@
-"""What init finds in a repository, and the file it makes of that."""
+"""Detection for `allstop init`, and the file it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has the last word on a setting, and who is said to have had it."""
+"""Which layer decides a setting's value, and the origin that is reported."""
 
 from __future__ import annotations
 

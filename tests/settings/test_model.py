@@ -1,4 +1,4 @@
-"""The model says what the specification says, and explains itself."""
+"""The model has the keys, defaults and descriptions of the specification."""
 
 from __future__ import annotations
 

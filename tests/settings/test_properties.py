@@ -1,4 +1,4 @@
-"""Whatever is written, it is loaded or refused; nothing else happens."""
+"""Any settings are either loaded or refused with SettingsError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `allstop config` lists, and what it hides."""
+"""The rows of `allstop config`, with secrets hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose allstop.toml counts (K19, B22, B23): the target branch's, once it has one."""
+"""The target branch's allstop.toml applies if it has one (K19, B22, B23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A setting is changed in the text of the file; everything else in it stays, byte for byte."""
+"""The TOML editor changes one setting and keeps every other byte."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""The line finder sees what the parser sees, and where."""
+"""Line numbers of TOML keys agree with tomllib's keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repository may decide by itself, and what it takes a person to accept."""
+"""Sensitive settings of a repository need a person's trust."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class DailyBudget:
             return None
         fits_later = refuse(NAME, replace(account, reserved=NOTHING), asked) is None
         if fits_later and any(root_of(each) in self._journal.holders() for each in others):
-            why = f"{refusal}, of which turns under way have reserved a part"
+            why = f"{refusal}, partly reserved by running turns"
             return DayRefusal(why, day.ends_at, for_person=False)
         return self._refused(str(refusal), day, limits)
 
