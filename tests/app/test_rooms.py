@@ -205,7 +205,11 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
     [
         ("@router", "unknown router command ''", "@router collaborate gpt claude: GOAL"),
         ("@router dance gpt claude: x", "unknown router command 'dance", "@router collaborate"),
-        ("@router collaborate gpt claude", "unknown router command 'collaborate", "@router autopilot"),
+        (
+            "@router collaborate gpt claude",
+            "unknown router command 'collaborate",
+            "@router autopilot",
+        ),
         ("@router collaborate gpt claude:  ", "the goal after the colon is missing", "GOAL"),
         ("@router collaborate gpt ghost: x", "there is no agent 'ghost'", "gpt, claude"),
         ("@router collaborate gpt gpt: x", "an agent is named twice", "gpt, gpt"),

@@ -95,7 +95,7 @@ def test_f8_super_mode_looks_understands_plans_and_directs():
 
 
 def test_f8_q20_a_turn_where_a_look_around_was_due_is_no_answer():
-    """A record that tells of it is folded all the same."""
+    """A journal with such an event can still be folded."""
     auto = AutoSteps(goal="Just do it!", guide=GUIDE, name="a", target="main")
 
     assert auto.state.guide.ahead[0] is Stage.RESEARCH
@@ -114,7 +114,7 @@ def test_f8_f9_the_goal_of_super_mode_stays_what_was_understood():
 
 
 def test_f8_guidance_runs_again_after_every_turn_until_the_agent_is_done():
-    """F8: demo mode; what was looked at is looked at again only where it has changed."""
+    """F8: demo mode; the repository is surveyed again only if it has changed."""
     auto = AutoSteps(guide=GUIDE, name="a", target="main")
     auto.guidance(ROUTE)
     auto.turn()
@@ -131,7 +131,7 @@ def test_f8_guidance_runs_again_after_every_turn_until_the_agent_is_done():
 
 
 def test_f8_a_guard_stops_it_whatever_guidance_would_say():
-    """F8, F4: no progress is looked at before the guide is asked."""
+    """F8, F4: the no-progress check runs before guidance."""
     auto = AutoSteps(guide=GUIDE)
     auto.guidance(ROUTE)
     for _ in range(2):
@@ -146,7 +146,7 @@ def test_f8_a_guard_stops_it_whatever_guidance_would_say():
 
 @pytest.mark.parametrize("stage", ["first", "after"])
 def test_f8_low_confidence_pauses(stage):
-    """F8, F3: guards are the same as for any decision; a person's word goes on."""
+    """F8, F3: the stop conditions apply as for any decision; a person's message resumes."""
     auto = AutoSteps(guide=GUIDE)
     if stage == "first":
         auto.guidance({**ROUTE, "route": "understand"})
@@ -200,7 +200,7 @@ def test_f8_a_repository_that_cannot_be_read_is_no_obstacle():
 
 
 def test_f8_without_a_model_the_rules_guide():
-    """F8: pure; the only move of guidance is the look at the repository."""
+    """F8: without a model, the survey is guidance's only move."""
     auto = AutoSteps(goal="go", guide={}, name="a", target="main")
     auto.survey()
     move = auto.turn(items=[("plan", "[x] read\n[>] write the lexer")])
@@ -270,7 +270,7 @@ def test_f8_a_rehearsal_begins_with_a_summary(text, action):
 
 
 def test_f12_q20_the_record_alone_gives_the_same_guidance():
-    """F12, Q20: every answer that was used is on record; folding it again asks nobody."""
+    """F12, Q20: every used answer is recorded; replay needs no model."""
     auto = super_auto()
     auto.turn()
     auto.survey("c1")

@@ -186,7 +186,7 @@ def test_k13_a_limit_is_waited_for():
 
 
 def test_k13_a_thread_of_an_old_record_waits_ten_times_for_a_limit_that_names_no_time():
-    """After half an hour a person is asked, with a receipt, rather than never."""
+    """After half an hour the thread pauses for a person, with a receipt."""
     auto = AutoSteps()
     began_at = auto.now
     for _ in range(11):
@@ -202,7 +202,7 @@ def test_k13_a_thread_of_an_old_record_waits_ten_times_for_a_limit_that_names_no
 
 
 def limited_until_it_pauses(auto, message, **more):
-    """How long it was tried."""
+    """How long the agent was retried."""
     began_at = auto.now
     while isinstance(auto.move(), TakeTurn):
         auto.fail(FailureKind.USAGE_LIMITED, message, **more)
@@ -211,7 +211,7 @@ def limited_until_it_pauses(auto, message, **more):
 
 @pytest.mark.parametrize("told", [None, NOON])
 def test_k13_a_limit_that_names_no_time_to_come_pauses_a_thread_after_a_while(told):
-    """K13, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
+    """K13, P5: retries end after the configured time; a person resumes without loss."""
     auto = AutoSteps(endurance={"guesses": 3, "most_s": 7200.0})
     auto.turn("Half of it is there.")
 
@@ -228,7 +228,7 @@ def test_k13_a_limit_that_names_no_time_to_come_pauses_a_thread_after_a_while(to
 
 
 def test_p5_what_only_seems_to_be_a_limit_pauses_a_thread_after_some_tries():
-    """P5: each try is a whole turn of the agent's."""
+    """P5: each attempt is a whole turn."""
     auto = AutoSteps(endurance={"guesses": 2, "most_s": 7200.0})
 
     took = limited_until_it_pauses(auto, "429", guessed=True)
@@ -306,7 +306,7 @@ def test_k6_so_is_a_question_to_the_model_that_decides():
 
 
 def test_f4_words_of_a_person_free_a_paused_thread():
-    """F4: what led to the pause is not counted again after the next turn."""
+    """F4: counters that led to the pause are reset."""
     auto = AutoSteps()
     for _ in range(3):
         auto.turn(items=[("compaction", "")])
@@ -441,7 +441,7 @@ def test_f6_a_moment_between_turns_although_the_gate_was_quick():
 
 
 def test_q16_a_gate_that_disagrees_before_any_turn_folds_too():
-    """Q16: no thread writes that, but whatever is in a record must be read."""
+    """Q16: no thread writes this, but any journal must be readable."""
     auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     auto.fold(MoveEnded(at=auto.now, id="1", result=refused()))
     auto.turn("I begin.")
@@ -560,7 +560,7 @@ def test_a_word_of_a_person_is_told_once():
 
 
 def test_f11_the_run_has_a_plan_of_its_own():
-    """F11: goal, done condition, what was tried, what is next; made from the record alone."""
+    """F11: goal, done condition, attempts and next step, from the journal alone."""
     auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     auto.turn()
     auto.turn("<promise>PENDING: which one?</promise>")
@@ -595,7 +595,7 @@ def reviewing():
 
 
 def test_f9_a_review_goes_to_whoever_has_one_of_its_own():
-    """F9, F1: with the goal and what to compare with; it knows nothing of the conversation."""
+    """F9, F1: the review prompt has the goal and the base commit, without the conversation."""
     auto = reviewing()
 
     move = auto.begin()
@@ -606,7 +606,7 @@ def test_f9_a_review_goes_to_whoever_has_one_of_its_own():
 
 
 def test_f9_what_a_review_of_its_own_found_is_to_be_fixed():
-    """F9: findings end with no signal; after them the agent works, and it is decided again."""
+    """F9: a review ends without a signal; then the agent works and another decision follows."""
     auto = reviewing()
     auto.turn("It never ends.", changes=False)
 
@@ -625,7 +625,7 @@ def test_f9_a_review_without_consequences_is_the_last():
 
 
 def test_f9_what_a_person_says_is_heard_in_a_review():
-    """The agent's own review would not hear it; then the words are taken."""
+    """The agent's own review command gets no messages, so the prompt is used instead."""
     auto = reviewing()
     auto.say(Say(text="Mind the dates."))
 
@@ -636,7 +636,7 @@ def test_f9_what_a_person_says_is_heard_in_a_review():
 
 
 def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
-    """K5: it is no error; that nothing comes of it is seen all the same."""
+    """K5: a capped turn is no error, but no progress is still detected."""
     auto = AutoSteps()
     for _ in range(2):
         auto.fail(FailureKind.CAPPED)
@@ -648,7 +648,7 @@ def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
 
 
 def test_f3_a_model_decides_from_all_that_is_known_of_the_turn():
-    """F3: ids, status, plan, diff, usage, what was asked, decisions and compactions before."""
+    """F3: ids, status, plan, diff, usage, requests, earlier decisions and compactions."""
     auto = modelled(name="a", target="main")
     auto.say(Raise(limits=Limits(turns=9, tokens=5000, cost_microusd=2_000_000, time_s=3600)))
     auto.turn()
@@ -730,7 +730,7 @@ def test_q20_a_run_of_the_first_edition_asks_as_it_did():
     ],
 )
 def test_f3_the_reason_after_a_failure_is_in_words(kind, edition, reason):
-    """F3: and does not say that it is tried again where it is not; older runs keep theirs."""
+    """F3: the reason promises no retry if there is none; older editions keep their text."""
     auto = AutoSteps(edition=edition)
     auto.fail(kind)
 

@@ -15,7 +15,7 @@ ASK = Ask(id="1", argv=("make", "install"), text="make install")
 
 
 class Asker:
-    """Asks once, and says what it was told."""
+    """Asks once and returns the answer as its text."""
 
     abilities = Abilities(asks=True)
 
@@ -49,7 +49,7 @@ async def said(world):
     ],
 )
 async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes, asked, takes_s):
-    """K18: nobody there means no at once; F4: nobody who answers in time means no, too."""
+    """K18: without a person the answer is no at once; F4: no answer in time also means no."""
     world = InMemoryWorld()
     world.agents["coder"] = Asker()
     async with world.running() as engine:

@@ -26,7 +26,7 @@ def made(events):
 
 
 async def test_f7_every_decision_is_written_with_the_turn_that_it_follows():
-    """F7: output, confidence, who decided, by which rules, and a digest of the inputs."""
+    """F7: output, confidence, author, edition of the rules and a digest of the inputs."""
     events = await recorded("the lexer is there", DONE)
 
     first, last = made(events)

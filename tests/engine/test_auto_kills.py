@@ -79,7 +79,7 @@ def at_work(journal):
 
 
 async def go(world):
-    """Begin, or take up what is there; until all is over or the process is dead."""
+    """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)

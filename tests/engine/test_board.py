@@ -278,7 +278,7 @@ async def test_k13_while_a_limited_task_waits_another_agent_has_its_slot(world):
 
 
 async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world):
-    """Q7: only what came since is read, be it much or nothing."""
+    """Q7: only newer events are read."""
     world.agents["cli"] = TaskAgent()
     async with world.running() as engine:
         await begin(engine)
@@ -354,7 +354,7 @@ async def test_b5_it_is_idle_when_nothing_goes_on_without_a_person(world):
 
 
 async def test_b5_tasks_and_orders_of_another_process_are_heard_at_once(world):
-    """B5: somebody else writes to the journal while the board runs."""
+    """B5: another process writes to the journal while the board runs."""
     world.agents["cli"] = hand = TaskAgent(takes_s=100.0)
     async with world.running() as engine:
         await begin(engine, slots=1)

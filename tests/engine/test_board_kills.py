@@ -16,7 +16,7 @@ ARRIVED_S = 200.0
 
 
 async def run_to_end(world):
-    """Begin, or take up what is there; until all is over or the process is dead."""
+    """Open or resume the board until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)

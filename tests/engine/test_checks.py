@@ -38,7 +38,7 @@ class TimedChecks(FakeChecks):
 
 
 class Gallery:
-    """Keeps what is shown and what is said, in order."""
+    """Records live messages and items in order."""
 
     def __init__(self):
         self.seen = []
@@ -416,7 +416,7 @@ async def test_k19_what_the_clone_lacks_comes_with_the_result():
 
 
 async def test_b10_a_setup_that_fails_comes_with_its_code_and_what_the_clone_lacked():
-    """B10, B14: the agent and the person hear of both."""
+    """B10, B14: the agent and the person are told about both."""
     bench = Bench()
     result = CheckResult(name="setup", run="make", passed=False, code=2, output="no .env")
     note = ".env was not copied: it is too large"
@@ -460,7 +460,7 @@ async def test_b16_where_it_fails_the_gate_no_check_is_run():
 
 
 async def test_b15_b16_without_commands_it_is_looked_at_and_no_clone_is_made():
-    """B15, B16: what an agent left of our own merge fails the gate all the same."""
+    """B15, B16: leftover conflict markers of our own merge also fail the gate."""
     bench = Bench()
     ours = ("<<<<<<< HEAD", "a", "=======", "b", f">>>>>>> {'a' * 40}")
     bench.changes = (FileChange("a.txt", "M", ours),)

@@ -26,7 +26,7 @@ NO_LIMIT_S = 1e9
 
 
 class WanderingClock(LoopClock):
-    """The loop's own time goes on as it does; what day it is, somebody sets."""
+    """The event loop's time continues; the wall clock is set by the test."""
 
     def __init__(self):
         self.offset = timedelta()
@@ -51,7 +51,7 @@ def engine_with(world, clock):
 @pytest.mark.parametrize("jump", JUMPS)
 @pytest.mark.parametrize("after_s", [1, 5, 13, 21, 34])
 async def test_q19_a_board_arrives_whatever_the_clock_says(jump, after_s):
-    """Nothing is lost, nothing is done twice, nobody waits for a time that never comes."""
+    """Nothing is lost or repeated, and no run waits forever."""
     world, clock = board_world(GuardedJournal()), WanderingClock()
 
     async def set_clock():

@@ -76,7 +76,7 @@ async def begin(world, engine, name, *entries, at_limit=PAUSE, **more):
 
 
 async def used(world):
-    """By all that is written, whoever wrote it."""
+    """Usage by all events in the journal, of all processes."""
     return sum(
         placed.record.event.result.usage.tokens
         for placed in await world.journal.written(0, 100_000)
@@ -130,7 +130,7 @@ async def test_k6_counters_survive_a_restart():
 
 
 async def rests(engine, run):
-    """What it waits for; it has an end, so it is not what `rested` waits for."""
+    """The reason of a wait with an end, which `rested` doesn't return."""
     await anyio.sleep(60)
     driven_run = engine._driven_runs[run]
     assert isinstance(driven_run.resting, Waiting)
@@ -183,7 +183,7 @@ async def test_k5_the_most_a_turn_may_cost_is_reserved_and_what_nobody_saw_the_e
 
 
 async def test_k5_who_could_fit_later_waits_for_the_turns_under_way_and_no_person():
-    """60 of 100 tokens are reserved: once 20 of them turn out to be used, there is room."""
+    """60 of 100 tokens are reserved; after the turn used only 20, another turn fits."""
     world = Together(Limits(tokens=100, at_limit=PAUSE))
     async with world.running() as engine:
         await begin(world, engine, "a", 100.0, DONE)
@@ -280,7 +280,7 @@ async def test_k6_a_clock_that_is_set_makes_another_day(clock_goes):
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 async def test_k5_turns_that_begin_at_once_share_what_is_left(store, tmp_path, sqlite):
-    """Written in one transaction: each knows what the others have just reserved."""
+    """Written in one transaction: each turn sees the other reservations."""
     journal = MemoryJournal() if store == "memory" else sqlite(tmp_path)
     world = Together(Limits(tokens=100, at_limit=PAUSE), journal)
     async with world.running() as engine:

@@ -20,7 +20,7 @@ async def timer():
 
 
 async def spent(deadline, *steps):
-    """Seconds until it ran out; steps are seconds to wait, or what to do to it."""
+    """Seconds until the deadline; steps are seconds to wait, or methods to call."""
     began = anyio.current_time()
     with deadline.scope:
         for step in steps:

@@ -305,7 +305,7 @@ async def test_a_kill_in_a_turn_is_an_interrupted_turn_after_the_restart(world):
 
 
 async def test_q16_a_kill_long_after_a_stop_is_no_stop(world):
-    """Q16, P7: it is told as interrupted, and the time until it went on was no work."""
+    """Q16, P7: the move is recorded as interrupted, and the pause isn't counted as work."""
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.allstop()

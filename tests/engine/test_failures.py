@@ -76,7 +76,7 @@ async def test_a_run_that_can_not_take_in_what_is_said_hurts_nobody_else(works):
 
 
 class Careless:
-    """Spawns a child that nobody can drive."""
+    """Spawns a child of an unknown kind."""
 
     kind = "careless"
     ends_when_stopped = False
@@ -194,7 +194,7 @@ async def test_q19_on_a_full_disk_a_stop_takes_effect_and_the_engine_lives_on(re
     ],
 )
 async def test_f6_a_run_that_waits_for_a_slot_hears_what_is_said_to_it(command, rests):
-    """F6: all slots are taken by one that takes an hour; nobody in the line is deaf."""
+    """F6: a long turn holds all slots; queued runs still react to commands."""
     world = InMemoryWorld(slots=1)
     world.agent("slow", 3600.0, DONE)
     world.agent("cli", then=lambda turn: DONE)
@@ -214,7 +214,7 @@ async def test_f6_a_run_that_waits_for_a_slot_hears_what_is_said_to_it(command, 
 
 
 async def test_k1_a_run_that_was_frozen_stopped_and_resumed_works_again():
-    """K1: the launcher is told that it is thawed, or what it starts next would never begin."""
+    """K1: the launcher thaws the label, or its next program would never start."""
     world = InMemoryWorld()
     world.agent("cli", 3600.0, 10.0, DONE)
     async with world.running() as engine:
@@ -287,7 +287,7 @@ async def test_k1_a_freeze_between_two_checks_stops_the_clock_of_the_second():
 
 @pytest.mark.parametrize("command", [Allstop(), Pause(), Freeze()])
 async def test_k1_a_brake_on_a_fleet_reaches_the_child_that_is_born_in_that_moment(command):
-    """K1: who is below was looked up, then a child was born, then the brake was written."""
+    """K1: a child opens between the lookup of children and the write of the brake."""
     world = InMemoryWorld(SlowJournal(), pilots=ALL_PILOTS)
     world.agent("quick", 10.0, DONE)
     world.agent("slow", 1000.0, then=lambda turn: DONE)
@@ -342,7 +342,7 @@ async def test_p7_an_engine_takes_up_what_another_has_let_go_of():
 
 
 async def test_p7_a_drive_that_was_superseded_can_not_write():
-    """Its claim was lost (a machine that slept, say), another took the run up: its word is nothing."""
+    """After a lost claim (for example a sleeping machine) another process drives the run."""
     world = InMemoryWorld(GuardedJournal())
     world.agent("cli", 100.0, 50.0, DONE, then=lambda turn: DONE)
     async with world.running() as first, world.running() as second:
@@ -386,7 +386,7 @@ class ShieldedTalker:
 
 
 async def test_k2_a_stop_is_heard_by_whoever_waits_for_room_on_the_disk():
-    """K2, Q19: the disk stays full; what the agent wanted to say is dropped and its turn ends."""
+    """K2, Q19: the disk stays full; the agent's messages are dropped and its turn ends."""
     world = InMemoryWorld(FullJournal(reserve=2))
     world.agents["cli"] = ShieldedTalker()
     async with world.running() as engine:
@@ -427,7 +427,7 @@ async def test_p7_a_run_that_was_over_when_it_was_taken_is_not_held_on_to():
 
 
 async def test_p7_a_root_is_held_until_the_last_of_those_below_is_over():
-    """What a closed root has left behind is driven by one process only, and then let go of."""
+    """Only one process drives the leftover children of a closed root, and then releases the claim."""
     world = InMemoryWorld(pilots=ALL_PILOTS)
     world.agent("cli", 100.0, 100.0)
     async with world.running() as engine:
@@ -452,7 +452,7 @@ async def test_a_spec_that_makes_no_sense_is_not_even_written():
 
 
 async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
-    """It no longer listens once it can't act on what it hears."""
+    """The engine stops listening when it can't react any more."""
     for ticks in range(20):
         world = InMemoryWorld()
         world.agent("cli", 3600.0)

@@ -14,7 +14,7 @@ LONG_S = 3600.0
 
 
 async def run_to_end(world, fault_run):
-    """Begin, or take up what is there; until all is over or the process is dead."""
+    """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)

@@ -29,7 +29,7 @@ async def order(world):
 
 @pytest.mark.parametrize("kind", ["task", "auto"])
 async def test_b20_it_reaches_the_turn_and_is_in_no_later_prompt(kind):
-    """B20: recorded once as said and once as told; the turn after it does not hear it again."""
+    """B20: the message is recorded once and delivered once; the next turn doesn't repeat it."""
     world = InMemoryWorld()
     agent = world.agent("cli", ReceivesMessage(), 5.0, "going on", DONE)
     spec = task() if kind == "task" else {"goal": "x", "agent": "cli", "review": "never"}
@@ -45,7 +45,7 @@ async def test_b20_it_reaches_the_turn_and_is_in_no_later_prompt(kind):
 
 @pytest.mark.parametrize("kind", ["task", "auto"])
 async def test_b20_who_can_not_be_told_at_once_hears_it_at_the_next_turn(kind):
-    """B20: also when the agent thinks it is done: a word of a person is never lost."""
+    """B20: a person's message isn't lost even if the agent has completed."""
     world = InMemoryWorld()
     agent = world.agent("cli", 20.0, DONE, DONE)
     spec = task() if kind == "task" else {"goal": "x", "agent": "cli", "review": "never"}
@@ -87,7 +87,7 @@ async def test_b20_a_word_during_a_word_is_told_after_it():
 
 
 async def test_b20_a_turn_that_failed_has_not_heard_it():
-    """B20: nobody knows what is left of it, so all of it is told again, as the goal is."""
+    """B20: the conversation may be lost, so all messages are sent again with the goal."""
     world = InMemoryWorld()
     lost = Failed(kind=FailureKind.CRASHED)
     agent = world.agent("cli", ReceivesMessage(), lost, DONE)
@@ -100,7 +100,7 @@ async def test_b20_a_turn_that_failed_has_not_heard_it():
 
 
 async def test_k1_who_is_frozen_is_told_nothing_before_it_is_thawed():
-    """K1, B20: it could not take it, and would be told twice."""
+    """K1, B20: a frozen agent gets no message, which would be delivered twice."""
     world = InMemoryWorld()
     agent = world.agent("cli", ReceivesMessage(), DONE)
     async with world.running() as engine:
@@ -117,7 +117,7 @@ async def test_k1_who_is_frozen_is_told_nothing_before_it_is_thawed():
 
 
 async def test_k2_nothing_is_told_after_a_stop():
-    """K2: what a stop cut off has not heard it; after Resume it does."""
+    """K2: a turn cut off by a stop hasn't received the message; after Resume the agent does."""
     world = InMemoryWorld()
     agent = world.agent("cli", ReceivesMessage(after_s=10), 1.0, DONE)
     async with world.running() as engine:

@@ -181,7 +181,7 @@ async def test_k6_a_budget_that_comes_later_counts_what_was_used_before(world):
 @pytest.mark.parametrize("read_s", [0.0, 5.0])
 @pytest.mark.parametrize("nth", range(4, 14))
 async def test_k5_counters_survive_a_kill_and_an_interrupted_turn_counts_in_full(nth, read_s):
-    """K5: what a call that nobody saw the end of may have used is used, for the parent too."""
+    """K5: an interrupted call is charged with its maximum usage, for the parent too."""
     world = InMemoryWorld(CrashingJournal(nth, "after"), pilots=ALL_PILOTS)
     for name in "abc":
         world.agent(name, then=lambda turn: "more", tokens=TOKENS)

@@ -23,7 +23,7 @@ LONG_S = 3600.0
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
 @pytest.mark.parametrize("name", sorted(FAULT_RUNS))
 async def test_k2_allstop_wins_every_race_with_every_write(name, where):
-    """Nothing starts after it, no word of an agent counts, and after Resume all is done once."""
+    """After the stop nothing starts and no agent message counts; after Resume all is done once."""
     fault_run = FAULT_RUNS[name]
     raced = 0
     for nth in itertools.count(1):

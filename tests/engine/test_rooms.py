@@ -24,7 +24,7 @@ TURNS = 5
 
 
 class PersonWithModels:
-    """Says which round it is told; remembers nothing, so that it can be killed."""
+    """Answers with the round in its prompt; stateless, so that it can be killed."""
 
     abilities = Abilities()
 
@@ -54,7 +54,7 @@ def spec(**more):
 
 
 async def talk(world):
-    """Begin, or take up what is there, until nobody speaks any more or the process is dead."""
+    """Open or resume the room until the session ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)

@@ -60,7 +60,7 @@ async def test_what_was_said_to_all_while_an_item_was_being_written_is_not_folde
 
 @pytest.mark.parametrize("command", [Allstop(), Say(text="x")])
 async def test_k2_what_was_said_to_the_run_while_an_item_was_being_written_is_heard(command):
-    """K2: the stop came after the item and before the drive heard of it."""
+    """K2: the stop is written after the item, before the drive gets its confirmation."""
     world = InMemoryWorld(SlowJournal())
     world.agent("cli", 10.0, ITEM, 10_000.0, DONE)
     async with world.running() as engine:

@@ -22,7 +22,7 @@ LEAVE = Ask(id="c1", argv=("make", "install"), text="make install")
 
 
 class Asker:
-    """Asks, and says what it was told."""
+    """Asks a question and returns the answer as its text."""
 
     abilities = Abilities(asks=True)
 
@@ -48,7 +48,7 @@ def spec(ask_s=0.0, **more):
 
 
 async def told(world):
-    """What the agent was told in the end, the notes, and how often a person was asked."""
+    """The agent's final answer, the recorded items and the number of questions to people."""
     events = await world.events("r")
     results = [e.result for e in events if isinstance(e, MoveEnded)]
     notes = [item for e in events if isinstance(e, Noted) for item in e.items]
@@ -71,7 +71,7 @@ async def told(world):
     ],
 )
 async def test_f5_only_a_valid_answer_that_is_sure_enough_counts(reply, said, notes):
-    """F5: its output is validated; otherwise the question goes on, here to nobody."""
+    """F5: invalid output is rejected and the question is passed on, here to nobody."""
     world = InMemoryWorld()
     world.agents["coder"] = Asker()
     chief = world.agent("chief", reply)
@@ -114,7 +114,7 @@ async def test_k18_a_model_is_never_asked_whether_something_may_be_done():
 
 
 async def test_f12_the_answer_is_on_record_and_paid_for():
-    """F7, F12: replay needs no model; what it used counts as the turn's."""
+    """F7, F12: replay needs no model; its usage counts for the turn."""
     world = InMemoryWorld()
     world.agents["coder"] = Asker()
     world.agent("chief", advice(0.8, "Blue"), tokens=7)

@@ -20,7 +20,7 @@ from support.room_runs import NOON, RoomSteps, envelope, session_spec
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
 
 
-# --- who speaks ---
+# --- speakers ---
 
 
 def test_r4_what_an_agent_is_told():
@@ -48,7 +48,7 @@ def test_r4_what_an_agent_is_told():
 
 @pytest.mark.parametrize("memory", [Memory(), FORGETFUL])
 def test_q20_a_prompt_is_digested_as_if_it_were_looked_through(memory):
-    """Q20: what is kept of a window's parts comes to the same, also where fewer of them are sent."""
+    """Q20: cached digests of window parts equal computed ones, also for a shorter window."""
     seats = tuple(Seat(agent=agent, memory=memory) for agent in ("gpt", "claude"))
     table = RoomSteps(AUTOPILOT, seats=seats)
     for number in range(40):
@@ -471,7 +471,7 @@ def test_r17_a_limited_agent_is_waited_for_visibly():
 
 
 def limited_until_it_pauses(table, **more):
-    """How long it was tried."""
+    """How long the agent was retried."""
     began_at = table.now
     while not table.session.paused:
         move = table.move()
@@ -483,7 +483,7 @@ def limited_until_it_pauses(table, **more):
 @pytest.mark.parametrize("told", [None, NOON])
 @pytest.mark.parametrize("command", [Say(text="go on"), Resume(), Retry()])
 def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(told, command):
-    """R17, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
+    """R17, P5: retries end after the configured time; a person resumes without loss."""
     table = RoomSteps(AUTOPILOT, endurance=Endurance(most_s=7200.0))
     table.turn(message="Once upon a time.")
 
@@ -513,7 +513,7 @@ def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited
 
 
 def test_p5_what_only_seems_to_be_a_limit_pauses_the_room_after_some_tries():
-    """P5: each try is a whole turn of the agent's."""
+    """P5: each attempt is a whole turn."""
     table = RoomSteps(AUTOPILOT, endurance=Endurance(guesses=2, most_s=7200.0))
 
     assert limited_until_it_pauses(table, guessed=True) < timedelta(minutes=2)
@@ -625,7 +625,7 @@ def test_q3_a_long_room_keeps_no_more_than_its_window():
 
 
 def test_r17_a_provider_that_is_always_overloaded_is_given_up():
-    """R17: an answer of 500 without a time to come back is an error like others."""
+    """R17: status 500 without a retry time is an ordinary error."""
     table = RoomSteps(AUTOPILOT)
     for _ in range(3):
         table.fail(FailureKind.OVERLOADED, message="500")
@@ -635,7 +635,7 @@ def test_r17_a_provider_that_is_always_overloaded_is_given_up():
 
 
 def test_r21_a_session_that_ends_by_itself_was_not_cut_off():
-    """R21: the guard that was reached by the same turn did not end it."""
+    """R21: the person's stop wins over a cap reached in the same turn."""
     table = RoomSteps(COLLABORATE, max_turns=1)
     table.turn()
 

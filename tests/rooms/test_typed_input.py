@@ -86,7 +86,7 @@ def test_nothing_is_nothing(text):
 
 @given(text=st.text(max_size=200))
 def test_everything_means_something(text):
-    """R7: only the word itself is the word; what is said is said as it was typed."""
+    """R7: only the stop word itself stops; other text stays as typed."""
     letters = "".join(letter for letter in text.lower() if letter.isalpha())
     meant = parse_input(text)
 
@@ -101,7 +101,7 @@ GOALS = st.text(min_size=1, max_size=60).filter(lambda text: text.strip())
 
 @given(names=NAMES, goal=GOALS, mode=st.sampled_from(["collaborate", "Autopilot"]))
 def test_r16_any_names_and_any_goal(names, goal, mode):
-    """R16: the goal may have colons, lines, and the word itself in it."""
+    """R16: the goal may contain colons, line breaks and the stop word."""
     begin = parse_input(f"@router {mode} {' '.join(names)}: {goal}")
 
     assert begin == StartRequest(TalkMode(mode.lower()), tuple(names), goal.strip())

@@ -12,7 +12,7 @@ STRICT = "[[verification.commands]]\nrun = 'make test'\n"
 
 
 class Branches:
-    """What is committed, by branch."""
+    """Committed files by branch."""
 
     def __init__(self, head: str | None = "main", **files: str) -> None:
         self.head = head

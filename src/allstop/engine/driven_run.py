@@ -33,11 +33,11 @@ class DrivenRun:
             self.rested = anyio.Event()
         self.resumed.set()
 
-    async def sleep(self, parked: Waiting, now: datetime) -> None:
+    async def sleep(self, waiting: Waiting, now: datetime) -> None:
         """Sleep until the run is woken or its time comes."""
         left_s = self.drive.seconds_left(now)
-        if parked.until is not None:
-            left_s = min(left_s, (parked.until - now).total_seconds())
+        if waiting.until is not None:
+            left_s = min(left_s, (waiting.until - now).total_seconds())
         with anyio.move_on_after(max(0.0, left_s)):
             await self.wake_event.wait()
 

@@ -145,33 +145,33 @@ def refused_step(pending: PendingWrite[S], move: TakeTurn, why: str) -> Step[S]:
 
 def day_limit_step(pending: PendingWrite[S], reason: str, until: datetime) -> Step[S]:
     """Record that the daily budget is used up: the run's own events don't show it."""
-    parked = Waiting(reason, until, for_person=True)
+    waiting = Waiting(reason, until, for_person=True)
     state = pending.state
     if state.waits == reason and state.short_until == until:
-        return pending.step(parked)
+        return pending.step(waiting)
     waited = pending.with_event(Waited(at=pending.now, reason=reason, until=until))
     parent, ref = state.opened.parent, state.opened.ref
     if parent is None:
-        return waited.step(parked)
-    told = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=reason)
-    return waited.step(parked, Entry(parent, told))
+        return waited.step(waiting)
+    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=reason)
+    return waited.step(waiting, Entry(parent, notice))
 
 
 def _wait_step(pending: PendingWrite[S], move: Wait) -> Step[S]:
     """Wait, and tell the parent once that the run waits for a person or frees its slot."""
-    parked = Waiting(move.reason, move.until, move.for_person)
+    waiting = Waiting(move.reason, move.until, move.for_person)
     parent, ref = pending.state.opened.parent, pending.state.opened.ref
     if parent is not None and _frees_slot(pending.state, move):
         rested = ChildRested(
             at=pending.now, ref=ref, run=pending.run, reason=move.reason, until=move.until
         )
         own = Rested(at=pending.now, reason=move.reason, until=move.until)
-        return pending.with_event(own).step(parked, Entry(parent, rested))
+        return pending.with_event(own).step(waiting, Entry(parent, rested))
     if parent is None or not move.for_person or pending.state.waits == move.reason:
-        return pending.step(parked)
-    told = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=move.reason)
+        return pending.step(waiting)
+    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=move.reason)
     return pending.with_event(Waited(at=pending.now, reason=move.reason)).step(
-        parked, Entry(parent, told)
+        waiting, Entry(parent, notice)
     )
 
 
@@ -230,7 +230,7 @@ def _finish_step(pending: PendingWrite[S], move: Finish) -> Step[S]:
     )
     if opened.parent is None:
         return closed.step(move.outcome)
-    told = ChildClosed(
+    notice = ChildClosed(
         at=pending.now,
         ref=opened.ref,
         run=pending.run,
@@ -240,7 +240,7 @@ def _finish_step(pending: PendingWrite[S], move: Finish) -> Step[S]:
         facts=move.facts,
         failure=move.failure,
     )
-    return closed.step(move.outcome, Entry(opened.parent, told))
+    return closed.step(move.outcome, Entry(opened.parent, notice))
 
 
 ONE_TURN = Amount(turns=1)
