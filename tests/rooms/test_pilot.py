@@ -635,7 +635,7 @@ def test_r17_a_provider_that_is_always_overloaded_is_given_up():
 
 
 def test_r21_a_session_that_ends_by_itself_was_not_cut_off():
-    """R21: the person's stop wins over a cap reached in the same turn."""
+    """R21: a cap reached in the same turn isn't the reason of the end."""
     table = RoomSteps(COLLABORATE, max_turns=1)
     table.turn()
 

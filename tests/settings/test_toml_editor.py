@@ -96,8 +96,10 @@ def test_u2_line_ends_of_another_system_and_a_missing_last_one_are_kept():
     ],
 )
 def test_u2_what_could_not_be_changed_without_loss_is_left_to_a_person(text, path, why):
-    with pytest.raises(NotEditableError, match=why):
+    with pytest.raises(NotEditableError, match=why) as raised:
         with_value(text, path, ["b"])
+
+    assert raised.value.code == "setting_not_editable"
 
 
 VALUES = st.recursive(

@@ -23,7 +23,7 @@ from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
-from allstop.engine.slots import SlotRequest, Slots
+from allstop.engine.slots import RunSlot, Slots
 from allstop.engine.steps import (
     ChooseAgain,
     DriverEvent,
@@ -77,7 +77,7 @@ class Drive(Generic[S]):
         self._cancel_handle = CancelHandle()
         self._frozen = False
         self._held_s = 0.0  # of the last move
-        self._slot = SlotRequest(context.turn_slots if pilot.needs_slots else Slots())
+        self._slot = RunSlot(context.turn_slots if pilot.needs_slots else Slots())
         self._reservations: Reservations[S] = Reservations(run, pilot, context)
         self._reservations.hold_to(state.limits, state.tally)
         if state.open_move is not None:  # an interrupted move counts before any run continues

@@ -151,9 +151,7 @@ class LocalEngine:
         """Open a run; False if a run of that name exists."""
         at, limits = self._clock.now(), limits or Limits()
         opened = Opened(at=at, kind=kind, spec=spec, title=title, limits=limits, rules=rules)
-        runs.begin(
-            self._pilots[kind], opened
-        )  # raises for an invalid spec before anything is written
+        runs.begin(self._pilots[kind], opened)  # raises if the spec is invalid
         self._claims.take(run)
         try:
             is_new = await self._write_opened(run, opened)
@@ -376,9 +374,8 @@ class LocalEngine:
                 self._viewers.show(drive.run, Live("trouble", ended.reason))
                 driven_run.rest(ended)
                 self._changed.set()
-                await (
-                    driven_run.wake_event.wait()
-                )  # the event that broke it is still unread: don't retry at once
+                # The event that broke it is still unread, so don't retry at once.
+                await driven_run.wake_event.wait()
                 continue
             if isinstance(ended, Outcome):
                 break

@@ -7,7 +7,7 @@ from collections import deque
 import anyio
 
 
-class SlotTicket:
+class SlotRequest:
     """A request in the queue for a slot."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Slots:
 
     def __init__(self, slots: int | None = None) -> None:
         self.slots = self._free = slots
-        self._queue: deque[SlotTicket] = deque()
+        self._queue: deque[SlotRequest] = deque()
 
     def resize(self, slots: int) -> None:
         """Change the number of slots; slots in use aren't taken away."""
@@ -41,24 +41,24 @@ class Slots:
             self.slots = slots
             self._serve()
 
-    def enqueue(self) -> SlotTicket | None:
+    def enqueue(self) -> SlotRequest | None:
         """Request a slot; None if slots are unlimited."""
         if self._free is None:
             return None
-        ticket = SlotTicket()
-        self._queue.append(ticket)
+        request = SlotRequest()
+        self._queue.append(request)
         self._serve()
-        return ticket
+        return request
 
-    def release(self, ticket: SlotTicket | None) -> None:
+    def release(self, request: SlotRequest | None) -> None:
         """Give up the slot, or leave the queue."""
-        if self._free is None or ticket is None:
+        if self._free is None or request is None:
             return
-        if ticket.granted:
+        if request.granted:
             self._free += 1
             self._serve()
         else:
-            self._queue.remove(ticket)
+            self._queue.remove(request)
 
     def _serve(self) -> None:
         assert self._free is not None
@@ -67,20 +67,20 @@ class Slots:
             self._queue.popleft().grant()
 
 
-class SlotRequest:
+class RunSlot:
     """One run's slot: held, requested or neither."""
 
     def __init__(self, turn_slots: Slots) -> None:
         self._turn_slots = turn_slots
-        self._ticket: SlotTicket | None = None
+        self._request: SlotRequest | None = None
         self._in_line = False
 
     def has_slot(self) -> bool:
         """Whether the run has a slot; requests one if needed."""
         if not self._in_line:
             self._in_line = True
-            self._ticket = self._turn_slots.enqueue()
-        return self._ticket is None or self._ticket.granted
+            self._request = self._turn_slots.enqueue()
+        return self._request is None or self._request.granted
 
     @property
     def words(self) -> str:
@@ -90,21 +90,21 @@ class SlotRequest:
 
     def leave(self) -> None:
         self._in_line = False
-        if self._ticket is not None:
-            ticket, self._ticket = self._ticket, None
-            self._turn_slots.release(ticket)
+        if self._request is not None:
+            request, self._request = self._request, None
+            self._turn_slots.release(request)
 
     def requeue(self) -> None:
         """Queue again at once, behind the runs that already wait."""
-        if self._ticket is not None:
+        if self._request is not None:
             self.leave()
             self.has_slot()
 
     def wake(self) -> None:
         """Wake the run if it waits for a slot."""
-        if self._ticket is not None:
-            self._ticket.wake()
+        if self._request is not None:
+            self._request.wake()
 
     async def wait(self) -> None:
-        assert self._ticket is not None, "the run is queued"
-        await self._ticket.wait()
+        assert self._request is not None, "the run is queued"
+        await self._request.wait()

@@ -87,9 +87,7 @@ class ToolAdviser:
         finally:
             self._watch.deadlines.release()
         if result is None:
-            self.used = _plus(
-                self.used, Usage(input=self._left or 0)
-            )  # unknown: charge the maximum
+            self.used = _plus(self.used, Usage(input=self._left or 0))  # unknown: the maximum
             return f"no answer within {ADVICE_S:g} s"
         self.used = self.charged(result).usage
         if isinstance(result, Failed):
