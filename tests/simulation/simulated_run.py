@@ -38,7 +38,8 @@ from allstop.core.replay import differences
 from allstop.core.review_comments import Remark
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
-from allstop.engine.local import HALT_S, LocalEngine, say
+from allstop.engine.local import HALT_S, LocalEngine
+from allstop.engine.send import send_command
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
 from simulation import board_rules
@@ -383,7 +384,7 @@ class Simulation:
     async def _command(self, run, command):
         port = Port(self.disk, self.faults)
         with suppress(*NO_STORE):
-            await say(port, CLOCK, run, command, "nemesis")
+            await send_command(port, CLOCK, run, command, "nemesis")
 
     # --- invariants ---
 
