@@ -136,7 +136,7 @@ class Auditor:
         """An agent got the answer to a request."""
         question, answer = self._questions.get((run, ask.id), (None, None))
         said_yes = question == ask and answer is True
-        rule(said_yes or not allowed, "nobody may do what nobody has allowed", run, ask)
+        rule(said_yes or not allowed, "an agent is allowed only after an approval", run, ask)
 
     def in_flight(self, run):
         """The maximum usage of the open turns in a run and below it."""
@@ -195,7 +195,7 @@ class Auditor:
                 and isinstance(entry.event, MoveStarted)
                 and isinstance(entry.event.move, Spawn)
             ]
-            rule(births == [event.ref], "a child is born in its parent's move", run)
+            rule(births == [event.ref], "a child opens in its parent's move", run)
         self.states[run] = runs.begin(self._pilots[event.kind], event)
 
     def _check(self, run, event, later, entries):
@@ -212,20 +212,20 @@ class Auditor:
             case Reached():
                 self._may_speak(run, state, event, later)
                 pilot = self._pilots[state.opened.kind]
-                rule(pilot.unheard(state.pilot), "what is told had been said, and not told", run)
+                rule(pilot.unheard(state.pilot), "a delivered message was pending", run)
             case Closed():
                 rule(state.closed is None, "a run is closed once", run)
-                rule(state.open_move is None, "nothing is under way when a run closes", run)
-                rule(self.helm.hold is Hold.NONE, "nothing closes while all is held", run)
+                rule(state.open_move is None, "no move is open when a run closes", run)
+                rule(self.helm.hold is Hold.NONE, "no run closes while the helm holds", run)
             case ChildClosed(run=child):
-                rule(Closed in kinds_of(entries, child), "a child tells when it closes", run)
+                rule(Closed in kinds_of(entries, child), "a closing child tells its parent", run)
 
     def _may_start(self, run, state, event, later):
-        rule(state.closed is None, "nothing starts in a run that is closed", run)
+        rule(state.closed is None, "no move starts in a closed run", run)
         rule(state.open_move is None, "one move at a time", run)
-        rule(self.helm.hold is Hold.NONE, "nothing starts while all is held", run, self.helm)
-        rule(state.hold is Hold.NONE, "nothing starts while the run is held", run, state.hold)
-        rule(not state.aborting, "nothing starts in a run that is to end", run)
+        rule(self.helm.hold is Hold.NONE, "no move starts while the helm holds", run, self.helm)
+        rule(state.hold is Hold.NONE, "no move starts while the run is held", run, state.hold)
+        rule(not state.aborting, "no move starts in an aborting run", run)
         rule(event.id == state.moves + 1, "moves are numbered", run)
         if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):
             self._fits_every_budget(run, event.move)
@@ -260,39 +260,43 @@ class Auditor:
             at, _ = self._turns[run, event.id]
             turns = int(isinstance(event.result, TurnDone))
             self._turns[run, event.id] = (at, (turns, event.result.usage.tokens))
-        rule(state.open_move is not None, "an end has a start", run)
-        rule(state.open_move.id == event.id, "an end belongs to the move that is open", run)
+        rule(state.open_move is not None, "an ended move was started", run)
+        rule(state.open_move.id == event.id, "the ended move is the open one", run)
         failed = isinstance(event.result, Failed)
         if self.is_cut(run):
             rule(
                 failed and event.result.kind in OURS | {FailureKind.OUT_OF_BUDGET},
-                "no word of an agent is accepted after a stop",
+                "no result of an agent is accepted after a stop",
                 run,
                 event,
             )
         else:
             rule(
                 not failed or event.result.kind not in CUT,
-                "only what a stop cut off is told as cut off",
+                "only moves cut by a stop are recorded as cut",
                 run,
                 event,
             )
 
     def _may_speak(self, run, state, event, later):
-        rule(state.open_move is not None, "who speaks has a move", run, event)
-        rule(state.open_move.id == event.id, "who speaks has this move", run)
+        rule(state.open_move is not None, "an agent's message has an open move", run, event)
+        rule(state.open_move.id == event.id, "an agent's message belongs to the open move", run)
         if self.is_cut(run):
             ends = any(entry.run == run and isinstance(entry.event, MoveEnded) for entry in later)
-            rule(isinstance(event, Noted) and ends, "nobody speaks after a stop", run, event)
+            rule(
+                isinstance(event, Noted) and ends, "no message is recorded after a stop", run, event
+            )
             for item in event.items:
                 said_at = float(item.text.rpartition(" at ")[2]) if " at " in item.text else 0.0
-                rule(said_at <= self.cut_since(run) + GRACE_S, "late words are dropped", run, item)
+                rule(
+                    said_at <= self.cut_since(run) + GRACE_S, "late messages are dropped", run, item
+                )
 
 
 def check_room(run, before, event, after):
     """No turn without a session, and every stop ends the session."""
     if isinstance(event, MoveStarted):
-        rule(before.pilot.session is not None, "somebody has asked for it", run)
+        rule(before.pilot.session is not None, "a turn has a session", run)
     stops = isinstance(event, Stopped) or (
         isinstance(event, Commanded) and isinstance(event.command, Allstop | Interrupt)
     )

@@ -101,7 +101,7 @@ def check_start(run, state, event):
     rule(not task.open, "one run for a task at a time", run, task)
     if event.move.kind == "merge":
         rule(not state.pilot.merging, "one merge at a time", run, task)
-        rule(task.status is Status.MERGING, "what is merged waits to be merged", run, task)
+        rule(task.status is Status.MERGING, "a merge starts only for a task in merging", run, task)
         return
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
     free = somebody_is_free_for(random_boards.in_order(board), state.pilot, event.at)
@@ -135,11 +135,16 @@ def check_after(run, state):
     for ref, name in pilot.refs.items():
         task = pilot.board[name]
         rule(task.open == ref, "an open run is known to its task", run, ref, task)
-        rule(task.status in AT_WORK, "whose run is open is at work", run, task)
+        rule(task.status in AT_WORK, "a task with an open run is at work", run, task)
     rule(len(set(pilot.refs.values())) == len(pilot.refs), "a task has one run", run)
     for task in tasks:
-        rule(task.status is not Status.ACTIVE or task.open, "who is active has a run", run, task)
-        rule(not task.open or task.open in pilot.refs, "a run that is over is forgotten", run, task)
+        rule(task.status is not Status.ACTIVE or task.open, "an active task has a run", run, task)
+        rule(
+            not task.open or task.open in pilot.refs,
+            "a closed run is removed from its task",
+            run,
+            task,
+        )
 
 
 def check_at_rest(run, state, now):
@@ -154,7 +159,7 @@ def check_at_rest(run, state, now):
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked
     rule(not left, "no slot is idle while a task is ready", run, ready)
-    rule(isinstance(move, Wait), "what can be done is done", run, move)
+    rule(isinstance(move, Wait), "no possible move is left", run, move)
 
 
 def check_history(run, events, states, repository):
@@ -170,6 +175,6 @@ def check_history(run, events, states, repository):
         times = repository.merged[task.id] - repository.reverted[task.id]
         rule(times <= 1 + broken, "work is merged once", run, task, times)
         if task.status is Status.DONE and task.attempts and state.pilot.spec.merge:
-            rule(times >= 1, "what is done is merged", run, task)
+            rule(times >= 1, "a done task is merged", run, task)
     refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
     rule(len(refs) == len(set(refs)), "no run is started twice", run)

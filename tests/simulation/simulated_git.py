@@ -100,7 +100,7 @@ class Repository:
             self._not_after_a_stop(label)
             before, known = self._branches.get(branch, ("", 0))
             goes_on = before != label or known < tip  # the run was resumed during the delivery
-            rule(goes_on, "a run brings its work home once", label, branch)
+            rule(goes_on, "a run delivers its work once", label, branch)
             self._branches[branch] = (label, tip)
             self.brought.append(branch)
         await self._takes(5)
@@ -119,14 +119,18 @@ class Repository:
         if known == number:
             return Integrated(tip=tip, commit=tip, tree=self._tree(tip))
         begins = known > self._begins[workspace]
-        rule(not begins or workspace in within, "work that was taken out begins anew", workspace)
+        rule(
+            not begins or workspace in within,
+            "reverted work is merged only with new commits",
+            workspace,
+        )
         return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
 
     async def revert(self, commit, target, message):
         await self._takes(10)
         tip = self._tips[target]
         _, workspace, _ = self._made[commit]
-        rule(workspace in self._within[tip], "only what is merged is taken out", workspace)
+        rule(workspace in self._within[tip], "only merged work is reverted", workspace)
         within = {k: v for k, v in self._within[tip].items() if k != workspace}
         return self._make(tip, within, ("", workspace, "revert"))
 
@@ -178,6 +182,6 @@ class Repository:
         late_s = anyio.current_time() - self._auditor.cut_since(run)
         rule(
             not self._auditor.is_cut(run) or late_s <= GRACE_S,
-            "nothing is brought home after a stop",
+            "nothing is delivered after a stop",
             run,
         )

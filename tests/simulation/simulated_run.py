@@ -403,14 +403,16 @@ class Simulation:
                     self._has_a_parent_in_time(run)
                     self._is_frozen_in_time(run, process)
             for root in engine._claims._held:
-                rule(root in self.disk.runs(), "what is held is there", root)
+                rule(root in self.disk.runs(), "a claimed root exists", root)
 
     def _knows_what_is_written(self, run, drive):
         state = self._folded(run, drive._seq)
-        rule(drive.state == state, "a drive knows what is written", run)
+        rule(drive.state == state, "a drive's state equals the fold of its events", run)
         since = max(self.faults.healed_at, self.auditor.written_at(run))
         if anyio.current_time() - since > GRACE_S and not self.faults.any:
-            rule(drive.state == self.auditor.states[run], "a drive hears what is said", run)
+            rule(
+                drive.state == self.auditor.states[run], "a drive reads others' events in time", run
+            )
 
     def _folded(self, run, seq):
         """Fold a run's first events, continuing from the last fold."""
@@ -439,7 +441,11 @@ class Simulation:
             if other == run or other.startswith(f"{run}/")
         ]
         expected = functools.reduce(Amount.plus, below, NOTHING)
-        rule(engine.budgets.account(run).reserved == expected, "what is reserved is under way", run)
+        rule(
+            engine.budgets.account(run).reserved == expected,
+            "reservations equal the open turns",
+            run,
+        )
 
     def _has_a_parent_in_time(self, run):
         parent = self.auditor.states[run].opened.parent
@@ -455,7 +461,12 @@ class Simulation:
         is_over = self.auditor.is_cut(run)  # a cut move needn't be thawed
         if anyio.current_time() - self.auditor.held_since(run) > GRACE_S and not is_over:
             frozen = run in process.launcher.frozen
-            rule(frozen == self.auditor.is_frozen(run), "what is frozen stands still", run, frozen)
+            rule(
+                frozen == self.auditor.is_frozen(run),
+                "the launcher's frozen labels match the holds",
+                run,
+                frozen,
+            )
 
     async def _finish_all(self):
         """Without faults, answer all questions and bring every run to its end."""
@@ -475,7 +486,7 @@ class Simulation:
             if not self.auditor.open_runs():
                 return
         left = {run: self.auditor.states[run] for run in self.auditor.open_runs()}
-        rule(not left, "all comes to an end", left)
+        rule(not left, "all runs end", left)
 
     async def _answer_everything(self, run):
         state = self.auditor.states[run]
@@ -492,26 +503,32 @@ class Simulation:
         await self._command(run, Resume())
 
     def _check_history(self):
-        rule(not self.stops_waiting, "whoever stopped everything has a receipt")
+        rule(not self.stops_waiting, "every Allstop has a receipt")
         for run in self.disk.runs():
             events = self.disk.events(run)
             pilot = PILOTS[events[0].kind]
-            rule(differences(pilot, events) == [], "replay is what was recorded", run)
-            rule(runs.fold(pilot, events) == self.auditor.states[run], "a fold is a fold", run)
+            rule(differences(pilot, events) == [], "replay equals the record", run)
+            rule(
+                runs.fold(pilot, events) == self.auditor.states[run],
+                "folding is deterministic",
+                run,
+            )
             self._was_delivered(run, events[0].spec)
             if events[0].kind == "board":
                 board_rules.check_history(run, events, self.auditor.states, self.repository)
         for process in self.processes:
             engine = process.engine
-            rule(not engine._driven_runs and not engine._claims._held, "nothing is held on to")
+            rule(not engine._driven_runs and not engine._claims._held, "no claims are left")
             for run in self.disk.runs():
-                rule(engine.budgets.account(run).reserved == NOTHING, "all is settled", run)
+                rule(
+                    engine.budgets.account(run).reserved == NOTHING, "no reservations are left", run
+                )
 
     def _was_delivered(self, run, spec):
         done = self.auditor.states[run].closed.outcome is Outcome.DONE
         if spec.get("branch"):
             times = self.repository.brought.count(spec["branch"])
-            rule(times >= 1 or not done, "what is done is brought home", run)
+            rule(times >= 1 or not done, "done work is delivered", run)
 
 
 def higher(limits):
