@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     "empty text": (
         "[workspace]\nsetup = ''",
-        'allstop.toml:2: workspace.setup: expected text that isn\'t empty, got ""',
+        'allstop.toml:2: workspace.setup: expected a non-empty string, got ""',
     ),
     "a date for text": (
         "[project]\ntarget = 2024-01-01",
@@ -111,7 +111,7 @@ MISTAKES = {
     ),
     "a number in a list of strings": (
         "[sandbox]\nread = [\n  '/a',\n  3,\n]",
-        "allstop.toml:4: sandbox.read[1]: expected text that isn't empty, got 3",
+        "allstop.toml:4: sandbox.read[1]: expected a non-empty string, got 3",
     ),
     "a value for a section": (
         "loop = 3",
@@ -151,7 +151,7 @@ MISTAKES = {
     ),
     "a secret of the wrong type, which is not repeated": (
         "[agents.a]\ndriver = 'openai'\nenv = {TOKEN = 12345}",
-        "allstop.toml:3: agents.a.env.TOKEN: expected text, got another value",
+        "allstop.toml:3: agents.a.env.TOKEN: expected a string, got another value",
     ),
     "a store nobody knows": (
         "[store]\nurl = 'mysql://x'",

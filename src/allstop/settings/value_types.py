@@ -75,7 +75,7 @@ def expected(kind: Type) -> str:
 
 _PLAIN: dict[type[Type], str] = {
     BoolType: "true or false",
-    StrType: "text",
+    StrType: "a string",
     StructType: "a table",
     DictType: "a table",
 }

@@ -34,7 +34,7 @@ Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
 Dollars = Annotated[float, Meta(gt=0, le=bounds.DOLLARS)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Text = Annotated[str, Meta(min_length=1, extra={"expected": "text that isn't empty"})]
+Text = Annotated[str, Meta(min_length=1, extra={"expected": "a non-empty string"})]
 
 Name = Annotated[
     str,
@@ -67,15 +67,13 @@ StoreAddress = Annotated[
 Hours = Annotated[
     str,
     expecting(
-        "two times of the day, as 22:00-07:00",
+        "two times of day such as 22:00-07:00",
         r"^(?:[01]?\d|2[0-3]):[0-5]\d-(?:[01]?\d|2[0-3]):[0-5]\d$(?!\n)",
     ),
 ]
 ZoneName = Annotated[
     str,
-    expecting(
-        "the name of a time zone, as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"
-    ),
+    expecting("a time zone such as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"),
 ]
 InsidePath = Annotated[
     str,
