@@ -1,4 +1,4 @@
-"""Our own box as a command for bash, with files where we have descriptors."""
+"""The sandbox as a bash command line, with files in place of descriptors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from allstop.adapters.processes.sandbox.launch_plan import plan_launch
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.ports import Launch
-from common import house_in
+from common import project_in
 
 
 async def boxed_command(folder: Path, workspace: str, script: str) -> str:
-    """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
-    project, host = house_in(folder), this_host()
+    """A bash command line that runs a script in a workspace's sandbox, as an agent runs."""
+    project, host = project_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
     place = (await runtime.workspaces(project, launcher)).box_of(workspace)
     desk = folder / "desk"
@@ -42,7 +42,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
 
 
 class Spelling:
-    """Spells a box's command with numbered redirections of files."""
+    """Writes a sandbox command with numbered file redirections."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

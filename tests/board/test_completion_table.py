@@ -32,7 +32,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompt import prompt
-from support.pilot_steps import Flight
+from support.pilot_steps import PilotSteps
 
 COMPLETE = "<promise>COMPLETE</promise>"
 CHECKS = [{"name": "Tests", "run": "pytest"}]
@@ -47,7 +47,7 @@ OPENED = WorkspaceOpen(base="c0")
 def fly(opened=OPENED, **spec):
     """A board's task, in its workspace."""
     given = {"task": "t", "goal": "Fix it", "agents": ["cli"], "target": "main", "checks": CHECKS}
-    flight = Flight(TaskPilot(), {**given, "edition": EDITION, "crash_ends": True, **spec})
+    flight = PilotSteps(TaskPilot(), {**given, "edition": EDITION, "crash_ends": True, **spec})
     flight.back(opened)
     return flight
 
@@ -289,7 +289,7 @@ def test_b9_the_gate_is_included_and_has_only_what_is_left():
 
 
 def test_b9_opening_the_workspace_is_included():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(),
         {"task": "t", "goal": "g", "agents": ["cli"], "target": "main", "attempt_s": 100.0},
     )
@@ -517,7 +517,7 @@ def test_b17_a_conflict_is_told_with_its_files():
 
 
 def test_b17_the_workspace_is_opened_onto_what_it_must_fit():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(),
         {"task": "t", "goal": "g", "agents": ["a"], "target": "main", "onto": "refs/heads/main"},
     )
@@ -606,7 +606,7 @@ def test_q20_an_attempt_of_the_first_edition_has_no_gate_where_nothing_is_config
 
 
 def test_b15_talk_without_a_branch_has_nothing_to_be_looked_at():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(), {"task": "t", "goal": "Fix it", "agents": ["cli"], "edition": EDITION}
     )
 

@@ -34,7 +34,7 @@ from allstop.core.moves import (
 from allstop.core.prompt import prompt
 from allstop.core.review_comments import Remark
 from allstop.core.signals import Said, Signal
-from support.pilot_steps import Flight
+from support.pilot_steps import PilotSteps
 from support.strategies import NOW
 
 COMPLETE = "<promise>COMPLETE</promise>"
@@ -48,7 +48,7 @@ FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 def fly(**spec):
     given = {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT}
-    return Flight(TaskPilot(), {**given, "edition": EDITION, **spec})
+    return PilotSteps(TaskPilot(), {**given, "edition": EDITION, **spec})
 
 
 def fly_in_a_workspace(**spec):

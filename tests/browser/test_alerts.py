@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 ASKS = r"""
 [[turn]]
@@ -42,7 +42,7 @@ Object.defineProperty(document, 'hidden', { get: () => window.isElsewhere ?? fal
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("alerts")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("alerts")))
     scene.prepare()
     scene.person.write("script.toml", ASKS)
     scene.person.allstop("trust", "--yes")

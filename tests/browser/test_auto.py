@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 SCRIPT = r"""
 [[turn]]
@@ -81,7 +81,7 @@ def scene(tmp_path_factory):
     person.script(SCRIPT.replace("MANY", MANY), SETTINGS)
     person.commit()
     person.allstop("trust", "--yes")
-    scene = Scene(person)
+    scene = SampleBoard(person)
     scene.open()
     yield scene
     person.close()

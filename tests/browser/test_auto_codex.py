@@ -11,7 +11,7 @@ from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import model_server
 from support.agent_programs import program
 from support.person import alive, at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 AGENT = """
 [agents.codex]
@@ -52,7 +52,7 @@ def scene(tmp_path_factory):
         portal.wrap_async_context_manager(model_server(answer)) as server,
     ):
         file.write_text(AGENT.format(url=server.openai_url))
-        scene = Scene(person)
+        scene = SampleBoard(person)
         scene.open()
         yield scene
         person.close()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 IMAGE = "<img src=x onerror=window.hacked=1>"
 BIDI = "\u202e"
@@ -75,7 +75,7 @@ CHECK = (
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("hostile")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("hostile")))
     scene.person.write("check.sh", CHECK)
     scene.person.write("judge.toml", JUDGE)
     scene.person.script(HOSTILE, SETTINGS)

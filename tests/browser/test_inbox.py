@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browser.conftest import Visit
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 ASKS = """
 [[turn]]
@@ -20,7 +20,7 @@ steps = [{ sleep = 600 }]
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("inbox")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("inbox")))
     scene.prepare()
     scene.person.write("script.toml", ASKS)
     scene.person.allstop("trust", "--yes")
@@ -71,7 +71,7 @@ def test_u2_every_setting_is_shown_with_what_it_does(visit):
 @pytest.fixture(scope="module")
 def decisions(tmp_path_factory):
     """Three things wait, of three kinds."""
-    scene = Scene(at_home(tmp_path_factory.mktemp("decisions")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("decisions")))
     scene.prepare()
     scene.open()
     scene.add(

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 PAGE = 200
 LATER = PAGE + 60
@@ -23,7 +23,7 @@ steps = [{ say = "Well." }]
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     """A thread that waits, and after it more talks than a page of runs has."""
-    scene = Scene(at_home(tmp_path_factory.mktemp("many")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("many")))
     scene.person.script(SCRIPT)
     scene.person.commit()
     scene.person.allstop("trust", "--yes")

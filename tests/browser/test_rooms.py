@@ -12,7 +12,7 @@ from browser.conftest import PHONE
 from support.control_room import ControlRoom
 from support.person import wait_for
 from support.room_models import BEGUN, STOPPED, endless, says, to
-from support.room_page import Salon, Tab
+from support.room_page import RoomBrowser, Tab
 
 THINKS = "{ sleep = 0.3 }, "
 FOREVER = "{ sleep = 600 }, "
@@ -26,12 +26,12 @@ HOSTILE = (
 
 @pytest.fixture
 def salon(tmp_path, browser):
-    salon = Salon(tmp_path, browser)
+    salon = RoomBrowser(tmp_path, browser)
     yield salon
     salon.close()
 
 
-def talking(salon, **more):
+def turn_with_talk(salon, **more):
     """Two who go on and on, each after a moment."""
     return salon.opens_with(
         gpt=[THINKS + says("a line", **to("claude", "Go on."))],
@@ -63,7 +63,7 @@ def test_what_agents_write_can_do_nothing(salon):
 
 def test_a_thread_with_a_hostile_name_is_only_a_name(salon):
     """What stands in an address is shown as text, and refused in words."""
-    talking(salon)
+    turn_with_talk(salon)
     name = "<img src=x onerror=alert(1)>"
     visit = salon.visit()
     page = visit.page(f"rooms/{quote(name, safe='')}")
@@ -81,7 +81,7 @@ def test_a_thread_with_a_hostile_name_is_only_a_name(salon):
 
 def test_two_tabs_see_the_same(salon):
     """U1: whoever looks, sees the same session, and can stop it."""
-    one = talking(salon).tab()
+    one = turn_with_talk(salon).tab()
     two = salon.tab()
 
     one.begin("Talk.", "Autopilot")
@@ -163,7 +163,7 @@ def test_r17_an_agent_that_fails_is_a_notice_with_the_reason(salon):
 
 def test_a_start_that_is_refused_says_why_and_keeps_the_words(salon):
     """A room needs two; and the words are not lost."""
-    visit = talking(salon).visit()
+    visit = turn_with_talk(salon).visit()
     page = visit.page("rooms")
     page.get_by_role("checkbox", name="claude").uncheck()
 
@@ -188,7 +188,7 @@ def test_u4_without_agents_it_says_what_to_do(salon):
 
 def test_u5_a_session_is_begun_and_stopped_with_keys_alone(salon):
     """R19, U5: no mouse; and the words in flight are not read out, finished messages are."""
-    tab = talking(salon).tab()
+    tab = turn_with_talk(salon).tab()
     page = tab.page
     goal = page.get_by_label("Goal")
     for _ in range(40):
@@ -237,7 +237,7 @@ def test_u3_nothing_jumps_while_somebody_reads(salon):
 
 def test_threads_are_listed_and_a_new_one_is_begun_by_its_name(salon):
     """R20."""
-    tab = talking(salon).tab()
+    tab = turn_with_talk(salon).tab()
     tab.begin("Talk.", "Collaborate", max_rounds=1)
     tab.ends()
     threads = tab.page.get_by_role("navigation", name="Threads")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from browser.conftest import PHONE
 from support.person import at_home
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 FILE = """\
 # Ours: keep this.
@@ -20,7 +20,7 @@ max_parallel = 2   # enough
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("settings")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("settings")))
     scene.person.script("")
     scene.open()
     yield scene

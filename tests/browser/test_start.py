@@ -7,12 +7,12 @@ from playwright.sync_api import expect
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 
 @pytest.fixture
 def scene(tmp_path):
-    scene = Scene(at_home(tmp_path))
+    scene = SampleBoard(at_home(tmp_path))
     (scene.person.repository / "allstop.toml").unlink(missing_ok=True)
     scene.open()
     yield scene

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 SCRIPT = """
 [[turn]]
@@ -41,7 +41,7 @@ CHECK = "echo 'first of many lines'; echo 'E  assert 1 == 2'; exit 3\n"
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("record")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("record")))
     scene.person.write("check.sh", CHECK)
     scene.person.script(SCRIPT, SETTINGS)
     scene.person.commit()

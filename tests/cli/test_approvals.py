@@ -89,7 +89,7 @@ def test_k18_a_rule_that_could_allow_nothing_is_a_mistake(person):
     assert done.returncode == 2
     assert done.stderr == (
         "error: allstop.toml:2: approvals.rules[0].allow:"
-        " can't be allowed by a rule: it can start other programs\n"
+        " a rule can't allow this command: it can start other programs\n"
     )
     person.write("rules.toml", "[[rules]]\nallow = 'npm'\n")
     assert "allow npm" in check(person, "--rules", "rules.toml", "npm audit")

@@ -153,7 +153,7 @@ def test_k19_who_is_not_found_in_a_file_that_does_not_count_yet_is_told_so(perso
     person.commit()
     person.agent(WORKS)
 
-    told = "allstop.toml has changes that are not on main: they don't count yet."
+    told = "allstop.toml has changes that aren't on main: they don't apply yet."
 
     assert f"error: no agent is configured\nhint: {told}\n" in person.refuses("run", "add a line")
     assert f"hint: configured: none; {told}\n" in person.refuses("run", "a", "--agent", "mine")

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from allstop.settings.model.work import PROTECTED
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import Repository
@@ -19,7 +20,6 @@ from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
 from allstop.settings import Environment
-from allstop.settings.model.work import PROTECTED
 
 AGENT = '[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n'
 CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'
@@ -184,7 +184,7 @@ def test_k19_the_gate_is_the_target_branchs(project, person):
 
     assert [check.run for check in target_gate.gate(home.settings).checks] == ["make test"]
     assert board_spec.notes(home) == [
-        "allstop.toml has changes that are not on main: they don't count yet."
+        "allstop.toml has changes that aren't on main: they don't apply yet."
     ]
 
 

@@ -23,7 +23,7 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import Prompt
 from allstop.core.replay import differences, receipts
-from support.pilot_steps import BoardFlight
+from support.pilot_steps import BoardSteps
 from support.random_runs import SCENARIOS
 from support.strategies import NOW, histories
 
@@ -194,7 +194,7 @@ def test_q20_a_record_from_before_work_was_stashed_decides_as_it_did():
 
 
 def test_q20_b21_a_board_from_before_attempts_were_stashed_or_remembered_decides_as_it_did():
-    flight = BoardFlight()
+    flight = BoardSteps()
     flight.add("a")
     flight.ends("a.1", Outcome.ABORTED)
     flight.tell(Assign(task="a"))

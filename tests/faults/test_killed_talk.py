@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from support.person import alive
-from support.room_models import talker
+from support.room_models import person_with_models
 
 KILLS = int(os.environ.get("ALLSTOP_KILLS", "36"))  # `make soak`: 1000
 A_TALK = 6  # kills of one session, or of one thread, before it may finish
@@ -16,7 +16,7 @@ ROUNDS = 6
 
 @pytest.fixture
 def person(tmp_path):
-    person = talker(tmp_path)
+    person = person_with_models(tmp_path)
     yield person
     person.close()
 

@@ -15,10 +15,10 @@ from allstop.core.events import Commanded, Halted, MoveEnded
 from allstop.core.helm import Hold, fold
 from allstop.core.ids import HELM
 from allstop.core.moves import FailureKind, Outcome
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.ports import Cursor, Entry, StaleError
 from faults.damaged_stores import said
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def helm_of(journal):
 
 
 async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", *[3600.0] * 3)
     async with world.running() as engine:
         for run in "abc":
@@ -48,26 +48,26 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
         for run in "abc":
-            assert await engine.rested(run) == Parked("allstop")
+            assert await engine.rested(run) == Waiting("allstop")
             (ended,) = [e for e in await world.events(run) if isinstance(e, MoveEnded)]
             assert ended.result.kind is FailureKind.CANCELLED
 
 
 async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal):
     """K3: removed only by Resume: taking the file away does not lift the stop."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
     journal.stop_file.remove()
     async with world.running() as engine:
         await engine.take("t")
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         with anyio.fail_after(20):
             while await world.outcome("t") != [Outcome.DONE]:
@@ -87,12 +87,12 @@ async def test_k3_whatever_has_its_name_stops_and_is_lifted(journal, make):
 
 async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     touch(journal.folder)
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert (await helm_of(journal)).hold is Hold.STOPPED
 
@@ -179,7 +179,7 @@ async def until(condition):
 
 async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked, monkeypatch):
     """K3: while the store is locked by somebody else, too; who waits for them knows why they end."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     struck = []
     async with world.running() as engine:
@@ -198,7 +198,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
             await until(lambda: not drive.at_work)
             before = await helm_of(journal)
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert struck[0] == ("", True)
     assert before.hold is Hold.NONE
@@ -206,7 +206,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
 
 async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gone(journal, locked):
     """K3: taking the file away lifts nothing, and what ended is no failure of its own."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -217,7 +217,7 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
             await until(lambda: not drive.at_work)
             (journal.folder / "STOP").unlink()
         with anyio.fail_after(20):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         (ended,) = [e for e in await world.events("t") if isinstance(e, MoveEnded)]
     stops = [r.event for r in await journal.read(HELM) if isinstance(r.event, Commanded)]
 

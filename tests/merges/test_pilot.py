@@ -25,7 +25,7 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.merges.pilot import MergePilot
-from support.pilot_steps import Flight
+from support.pilot_steps import PilotSteps
 
 TESTS = Check(name="Tests", run="pytest")
 GATE = {"checks": [{"name": "Tests", "run": "pytest"}]}
@@ -40,7 +40,7 @@ OPTIONAL = CheckResult(name="Lint", run="lint", passed=False, required=False, co
 
 def fly(**spec):
     given = {"task": "t", "target": "main", "message": "Merge t", "gate": GATE, **spec}
-    return Flight(MergePilot(), given)
+    return PilotSteps(MergePilot(), given)
 
 
 def at_landing(**spec):

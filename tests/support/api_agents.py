@@ -1,4 +1,4 @@
-"""The agents that are models behind an API, connected to a server on the loopback."""
+"""API agents connected to a model server on the loopback interface."""
 
 from typing import NamedTuple
 
@@ -34,8 +34,8 @@ ENVELOPE = {
 }
 
 
-class StillClock:
-    """It is always the same time."""
+class FrozenClock:
+    """A clock that doesn't move."""
 
     def __init__(self, at):
         self._at = at
@@ -76,10 +76,10 @@ ANTHROPIC = Connector(
 CONNECTORS = (OPENAI, OLLAMA, ANTHROPIC)
 
 
-def talking(
+def turn_with_talk(
     *parts, system="You are gpt.", lifetime=Lifetime.NONE, schema=None, run="room-1", **more
 ):
-    """A turn whose prompt is a talk; a part that begins with * is one to keep."""
+    """A turn with a conversation as prompt; parts that start with * are marked for the cache."""
     talk = Talk(
         system=system,
         parts=tuple(Part(text=text.lstrip("*"), keep=text.startswith("*")) for text in parts),

@@ -1,4 +1,4 @@
-"""A Full Auto run without agents: what they would say is given to its pilot directly."""
+"""Full Auto runs without agents: tests pass results to the pilot directly."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -29,8 +29,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DONE = "All is done.\n<promise>COMPLETE</promise>"
 
 
-class Auto:
-    """Follows the pilot as the loop would."""
+class AutoSteps:
+    """Asks the pilot for moves and folds their results, as the drive does."""
 
     def __init__(self, **spec):
         self.pilot = AutoPilot()

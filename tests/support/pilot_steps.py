@@ -1,4 +1,4 @@
-"""Flies a pilot by hand: ask for the next move, say what came back, look at the move after it."""
+"""Steps a pilot by hand: get the next move, pass its result, look at the next move."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ from allstop.core.tasks import NewTask
 from support.strategies import NOW
 
 
-class Flight:
+class PilotSteps:
     def __init__(self, pilot, spec, **options):
         self._pilot = pilot
         self.now = NOW
@@ -77,13 +77,13 @@ class Flight:
         self.state = runs.evolve(self._pilot, self.state, event)
 
 
-class BoardFlight(Flight):
-    """A board: it starts what it can, and is told what became of it."""
+class BoardSteps(PilotSteps):
+    """Steps a board pilot: starts child runs and passes their outcomes."""
 
     def __init__(self, **spec):
         given = {"target": "main", "agents": ["cli"], "review": "skip", **spec}
         super().__init__(BoardPilot(), given)
-        self.spawned = []  # every child that was ever started, as it was asked for
+        self.spawned = []  # the Spawn move of every child
 
     @property
     def board(self):

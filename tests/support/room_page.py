@@ -1,4 +1,4 @@
-"""A room's page before a person: models on the loopback, the real server, a tab of a real browser."""
+"""A room's page in a real browser: fake models and a real control room."""
 
 import re
 from contextlib import ExitStack
@@ -7,20 +7,20 @@ from playwright.sync_api import expect
 
 from browser.conftest import Visit
 from support.control_room import ControlRoom
-from support.room_models import models, served, talker
+from support.room_models import models, person_with_models, served
 
 expect.set_options(timeout=20_000)
 
 
-class Salon:
-    """Somebody whose control room is open, with GPT and Claude by their own SDKs.
+class RoomBrowser:
+    """A person with an open control room, and GPT and Claude through their SDKs.
 
     To open one takes seconds, so that a whole module may share it: each test has a thread of its
     own, and the models answer as that test would have it.
     """
 
     def __init__(self, place, browser):
-        self.person = talker(place)
+        self.person = person_with_models(place)
         self.room = None
         self.thread = "default"
         self._browser = browser
@@ -97,11 +97,11 @@ WATCH_CHIPS = """() => {
     subtree: true, childList: true, characterData: true,
   })
 }"""
-"""To look from outside again and again would miss those that are shown for a moment."""
+"""Runs in the page, because polling would miss chips that are visible only briefly."""
 
 
 class Tab:
-    """The page of one thread, by the names that people see."""
+    """The page of one thread, addressed by visible names."""
 
     def __init__(self, page):
         self.page = page

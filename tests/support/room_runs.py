@@ -1,4 +1,4 @@
-"""A room without agents: what they would say is given to its pilot directly."""
+"""Rooms without agents: tests pass replies to the pilot directly."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ def session_spec(mode=TalkMode.AUTOPILOT, agents=("gpt", "claude"), **more):
     )
 
 
-class Table:
+class RoomSteps:
     def __init__(self, mode=TalkMode.AUTOPILOT, agents=("gpt", "claude"), **more):
         self.pilot = RoomPilot()
         self.now = NOON

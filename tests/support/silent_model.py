@@ -1,4 +1,4 @@
-"""Turns of real agents whose model falls silent, under the timer that every turn has."""
+"""Turns of real agents whose model goes silent, under the idle deadline."""
 
 import anyio
 
@@ -11,8 +11,8 @@ from allstop.testing.agent_contract import RecordingWatch
 IDLE_S = 2.0
 
 
-class UntilAsked:
-    """An agent that counts as alive until its model was asked, however long it takes to start."""
+class AliveUntilAsked:
+    """Reports activity until the model gets its request, so that a slow start doesn't count."""
 
     def __init__(self, agent, server):
         self._agent = agent
@@ -34,8 +34,8 @@ class UntilAsked:
 
 
 async def result_of(agent, server, launcher):
-    """How a turn ends that may be silent for two seconds."""
-    hands = Hands({"agent": UntilAsked(agent, server)}, launcher=launcher)
+    """The result of a turn with an idle limit of two seconds."""
+    hands = Hands({"agent": AliveUntilAsked(agent, server)}, launcher=launcher)
     move = TakeTurn(agent="agent", prompt=prompt("hello"), idle_s=IDLE_S)
     async with anyio.create_task_group() as group:
         group.start_soon(hands.keep_time)

@@ -42,7 +42,7 @@ from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Attempt, NewTask, Status
 from allstop.kinds import KINDS, PILOTS
 from allstop.views.alerts import LONGEST, Alert, Level, Scene, Told, look, presentable
-from support.room_runs import Table, envelope
+from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 T1 = child_of(BOARD, "t1.1")
@@ -421,7 +421,7 @@ def room_scene(table):
 
 
 def talk(*replies, **more):
-    table = Table(**more)
+    table = RoomSteps(**more)
     for reply in replies:
         table.turn(reply)
     return shown(table.events[-1], room_scene(table))

@@ -187,7 +187,7 @@ class Project:
 
         if self.root is None:
             return False
-        return is_trusted(self.environment.trust_file, self.root, self.loaded.asked)
+        return is_trusted(self.environment.trust_file, self.root, self.loaded.sensitive)
 
     def close(self) -> None:
         for name in ("journal", "_records"):

@@ -36,7 +36,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import TakeTurn
 from allstop.core.run import OpenMove
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.kinds import Pilots
@@ -105,7 +105,7 @@ async def runtime(
         slots=slots or settings.loop.max_parallel,
         appraise=appraiser(project, launcher, trees),
         most_microusd=most_microusd(project),
-        days=Days(project.journal, budget_limits.of_day(project)),
+        daily_budget=DailyBudget(project.journal, budget_limits.of_day(project)),
     )
     try:
         registry.hire(agents)

@@ -175,7 +175,7 @@ class Supervisor:
 
     def settings_changed(self) -> None:
         """Others are in force: what is driven here goes on by them."""
-        self.engine.limit_day(of_day(self.project))
+        self.engine.set_day_limits(of_day(self.project))
         self._group.start_soon(self._renew)
 
     async def _renew(self) -> None:

@@ -11,7 +11,7 @@ from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace.clone import CloneSetup
 from allstop.app.branch_settings import Branches
 from allstop.core.errors import AllstopError
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import Check, Gate
 from allstop.settings import FILE_NAME, SettingsError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def gate(settings: Settings) -> Gate:
         checks=checks(settings),
         keep_going=verification.keep_going,
         protected=verification.protected,
-        protection=Protection(verification.protection.value),
+        protection=verification.protection,
     )
 
 

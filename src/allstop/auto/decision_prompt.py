@@ -1,4 +1,4 @@
-"""What a model that decides after a turn of Full Auto is told of it. Words are data."""
+"""The prompt of the model that decides after a turn. Records hash it: don't change the words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _thread(summary: TurnSummary) -> str:
 
 
 def _changed(change: Change) -> str:
-    """What a diff would show, without its lines."""
+    """The changed files, without their lines."""
     head = f"Changed so far: {change.files} files, {change.commits} commits"
     more = change.files - len(change.sketch)
     files = [*change.sketch, *([f"and {more} more"] if change.sketch and more > 0 else [])]
@@ -68,7 +68,7 @@ def _changed(change: Change) -> str:
 
 
 def _used(brief: Brief) -> str:
-    """Of what it may, as far as there are limits."""
+    """The usage so far, with limits where there are any."""
     limits, tally = brief.limits, brief.tally
     minutes = brakes.seconds_in(brief.now - (brief.opened_at or brief.now)) / 60
     most_minutes = limits.time_s / 60 if limits.time_s is not None else None
@@ -92,7 +92,7 @@ def _listed(head: str, lines: Sequence[str]) -> str:
 
 
 def _first(state: AutoState, summary: TurnSummary) -> Iterator[str]:
-    """As the first edition told it."""
+    """The prompt of the first edition."""
     change = summary.change
     yield f"Turn {summary.turn}: {summary.status}{_error(summary)}"
     yield _plan(summary)

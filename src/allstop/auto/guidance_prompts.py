@@ -1,4 +1,4 @@
-"""What a model is asked at a stage of guidance, and what the agent is told of its answers."""
+"""Prompts of guidance. Records hash them: don't change the words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer with one JSON object: {fields}."""
 
 
 class Inputs(Struct, frozen=True, gc=False, kw_only=True):
-    """What every signature is answered from."""
+    """The inputs of every signature."""
 
     goal: str
     summary: TurnSummary | None
@@ -40,7 +40,7 @@ def inputs(state: AutoState) -> Inputs:
 
 
 def ask(state: AutoState, guide: Guide) -> Talk:
-    """The question of the stage that is next."""
+    """The prompt of the next stage."""
     signature = SIGNATURES[guide.ahead[0]]
     given = inputs(state)
     parts = [
@@ -62,7 +62,7 @@ def ask(state: AutoState, guide: Guide) -> Talk:
 
 
 def lead(guide: Guide | None) -> str:
-    """What the first turn is told besides the goal."""
+    """The addition to the first turn's prompt."""
     if guide is None:
         return ""
     step = f"Begin with this: {guide.directive.directive}" if guide.directive else ""

@@ -1,4 +1,4 @@
-"""Stops that are no decision of the pilot: the user, budgets, a workspace or a merge in trouble."""
+"""Hard stops: stops that no decision caused, by a person, a budget, a workspace or a merge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ StopOf: TypeAlias = Callable[
 def stop_of(
     pilot: Pilot[AutoState], before: RunState[AutoState], after: RunState[AutoState], event: Event
 ) -> Stop | None:
-    """What an event puts in the way of the latest decision, unless that is to wait anyway."""
+    """The stop that an event causes against the latest decision, unless that is a pause."""
     decision = after.pilot.decision
     if decision is None or decision.action is Action.PAUSE or after.pilot.end is not None:
         return None
@@ -52,7 +52,7 @@ def stop_of(
 
 
 def _at_limit(pilot: Pilot[AutoState], state: RunState[AutoState], event: Event) -> Stop | None:
-    """A decision was made, and the budget has no room for what it leads to."""
+    """The stop if the budget doesn't allow the decided move."""
     rests_until = state.pilot.wait_until
     match run.choose(pilot, state, max(event.at, rests_until or event.at)):
         case Wait(at_limit=True, reason=reason):

@@ -1,4 +1,4 @@
-"""What a run of Full Auto does next: a turn of its agent, a question to a model, the gate, the merge."""
+"""The next move of a Full Auto run: a turn, a model's decision, the gate or the merge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def turn(state: AutoState) -> Move:
 
 
 def decision(state: AutoState, judge: AgentName, summary: TurnSummary, brief: Brief) -> Move:
-    """A model is asked what to do after that turn."""
+    """Ask a model for the decision after a turn."""
     talk = decide(state, summary, brief)
     return TakeTurn(
         agent=judge,
@@ -51,8 +51,8 @@ def _adviser(spec: AutoSpec) -> Adviser | None:
     return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
 
 
-def finishing(state: AutoState) -> Move:
-    """The gate, one merge, and the end."""
+def finish(state: AutoState) -> Move:
+    """The moves after the last turn: gate, merge, end."""
     spec, gate = state.spec, state.gate or state.spec.gate
     if spec.name and state.change is not None and state.change.loose:
         names = ", ".join(state.change.loose)

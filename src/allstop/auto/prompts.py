@@ -1,4 +1,4 @@
-"""What an agent in Full Auto is told. Words are data."""
+"""Prompts of the agent in Full Auto. Records hash them: don't change the words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def words(state: AutoState) -> str:
 
 
 def own_review(state: AutoState) -> str:
-    """What an agent with a review of its own does in place of the words."""
+    """The prompt for agents that have their own review command; "" for other turns."""
     if not state.reviews or state.told or not state.base:
         return ""
     return review_by_itself(state.spec, state.base)
@@ -40,7 +40,7 @@ def first(spec: AutoSpec, guidance: str) -> str:
 
 
 def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
-    """The goal is said again each time, so that it can't drift; only the next step is free."""
+    """Every prompt repeats the goal, so that it can't drift; only the next step changes."""
     parts = [
         f"The goal is still:\n{spec.goal.strip()}",
         *map(told, said),
@@ -57,7 +57,7 @@ def review(spec: AutoSpec, said: Sequence[str]) -> str:
 
 
 def review_by_itself(spec: AutoSpec, base: str) -> str:
-    """For an agent with a review of its own, which knows nothing of the conversation."""
+    """For an agent's own review command, which doesn't see the conversation."""
     return f"""\
 Review all that was changed in this repository since the commit {base}; `git diff {base}` shows it.
 Look at it as a strict reviewer would: against the goal, for mistakes, for what is missing and for

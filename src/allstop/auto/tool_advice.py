@@ -1,4 +1,4 @@
-"""Questions of an agent's tools that a model answers: what it is asked, and what counts."""
+"""Tool advice: the prompt and the answer format for questions of an agent's tools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def advice_schema(questions: int) -> dict[str, object]:
 
 
 def question_talk(ask: Ask, told: str) -> Talk:
-    """`told` is what the agent was told for this turn: its goal is in it."""
+    """`told` is the agent's prompt of this turn, which contains the goal."""
     return Talk(
         system=ADVISER,
         parts=(
@@ -64,13 +64,13 @@ def _put(question: Question) -> str:
 
 
 def read_advice(text: str, ask: Ask) -> Advice | str:
-    """What a model answered; or why that can't be taken for an answer."""
+    """Parse a model's answer; returns the reason if it is invalid."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return "there is no JSON object in it"
     try:
         raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
-        found = msgspec.convert(raw, Advice, strict=False)  # "0.62" is a number, too
+        found = msgspec.convert(raw, Advice, strict=False)  # accepts "0.62" as a number
     except (msgspec.DecodeError, RecursionError) as error:
         return str(error)
     answers = answered(ask, found.answers)

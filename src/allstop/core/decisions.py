@@ -29,3 +29,15 @@ class Decided(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     decision: Decision
     edition: int = 1  # of the rules
     inputs: str = ""  # a digest of what it was made from
+
+
+class DecisionPolicy(StrEnum):
+    RULES = "rules"
+    MODEL = "model"
+
+
+class ReviewWhen(StrEnum):
+    NEVER = "never"
+    END = "end"
+    ERROR = "error"
+    BOTH = "both"

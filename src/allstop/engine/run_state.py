@@ -1,4 +1,4 @@
-"""A run's state from all of its record, or from what has come since it was last known."""
+"""Folds a run's state from all its records, or from newer records and a known state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allstop.ports import Record
 def fold(
     pilots: Mapping[str, Pilot[Any]], records: Sequence[Record], known: Folded[Any] | None
 ) -> tuple[Pilot[Any], Folded[Any]]:
-    """The run, and who decides for it."""
+    """The run's pilot and its folded state."""
     events = [record.event for record in records]
     opened = known.state.opened if known else events[0]
     assert isinstance(opened, Opened), "a journal starts with Opened"

@@ -1,4 +1,4 @@
-"""What is not shown of a setting because it may be a secret."""
+"""Redaction: hides parts of settings that may be secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from allstop.settings.key_path import KeyPath
 
 
 def redacted(value: object, path: KeyPath) -> object:
-    """The value as it may be listed."""
+    """The value with secrets hidden."""
     match value:
         case dict():
             return {name: redacted(inner, (*path, name)) for name, inner in value.items()}
@@ -29,8 +29,8 @@ def _redacted_text(text: str, path: KeyPath) -> str:
             return scrubbed(text)
 
 
-def may_be_repeated(path: KeyPath) -> bool:
-    """Whether an error may quote the value; people put keys where a key's name belongs."""
+def may_quote(path: KeyPath) -> bool:
+    """Whether an error may quote the value. People sometimes put a key where its name belongs."""
     match path:
         case ("agents", _, "env" | "api_key_env" | "pass_env", *_) | ("notify", "urls", *_):
             return False

@@ -35,7 +35,7 @@ from allstop.core.room_specs import Ending, TalkMode
 from allstop.core.run import AT_EASE, RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.rooms.session import Summary, closing
+from allstop.rooms.session import Summary, closing_text
 from allstop.views.kind import Kind
 from allstop.views.log import receipt
 
@@ -378,7 +378,7 @@ def _session_over(event: Event, scene: Scene) -> Summary | None:
 
 
 def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
-    text = f"{closing(summary)} Goal: {summary.goal}"
+    text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
             if summary.mode is TalkMode.SINGLE:

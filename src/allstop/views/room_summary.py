@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from allstop.rooms.session import RoomState, Session, Summary, rounds
+from allstop.rooms.session import RoomState, Session, Summary, max_rounds
 from allstop.views.runs import RunView
 
 
@@ -55,7 +55,7 @@ def _session(session: Session) -> SessionView:
         agents=list(session.agents),
         speaker=session.speaker,
         round=session.round,
-        max_rounds=rounds(session.spec),
+        max_rounds=max_rounds(session.spec),
         turns=session.turns,
         tokens=session.tokens,
         cost_usd=session.cost_microusd / 1e6,

@@ -17,7 +17,7 @@ from allstop.core.moves import TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind
 from allstop.core.run import Pilot, RunState
 from allstop.rooms.envelope import read_envelope
-from allstop.rooms.session import RoomState, Session, addressed, rounds
+from allstop.rooms.session import RoomState, Session, max_rounds, mentioned_agent
 from allstop.views.live_state import LiveState
 
 NOTHING_TO_STOP = "Allstop: no session is active here (no-op)."
@@ -82,7 +82,7 @@ class RoomView:
     ) -> Iterator[RoomEvent]:
         match event:
             case Commanded(command=Say(text=text)):
-                to = addressed(text, session.spec.agents) if session else None
+                to = mentioned_agent(text, session.spec.agents) if session else None
                 yield self._event(event, EventType.HUMAN_MESSAGE, YOU, to or ALL, text, session)
             case Commanded(command=StartSession(session=spec)) if self._has_begun(spec.id, before):
                 begun = self.room.session
@@ -148,7 +148,7 @@ class RoomView:
             seq=self.seq,
             session_id=session.spec.id if session else None,
             round=session.round if session else None,
-            max_rounds=rounds(session.spec) if session else None,
+            max_rounds=max_rounds(session.spec) if session else None,
             kind=kind,
             usage=usage,
         )

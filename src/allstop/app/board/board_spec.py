@@ -15,7 +15,7 @@ from allstop.app.notify import channels
 from allstop.app.runs import budget_limits
 from allstop.app.target_gate import gate
 from allstop.board.attempt_limits import tighter
-from allstop.core.board_specs import BoardSpec, Mode, Own, ReviewMode, ReviewRule, Terms
+from allstop.core.board_specs import BoardSpec, Mode, Own, ReviewRule, Terms
 from allstop.core.brakes import Limits, has_sums
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, Endurance
@@ -60,15 +60,14 @@ def board_spec(
         agents=registry.chosen(project) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
         terms={AgentName(name): terms(project, agent) for name, agent in settings.agents.items()},
-        mode=mode or Mode(loop.mode.value),
+        mode=mode or loop.mode,
         slots=slots or loop.max_parallel,
         gate=gate(settings),
         merge=settings.merge.enabled,
         conflicts=settings.merge.max_conflict_attempts,
-        review=ReviewMode(settings.review.mode.value),
+        review=settings.review.mode,
         review_rules=tuple(
-            ReviewRule(tag=tag, mode=ReviewMode(rule.value))
-            for tag, rule in settings.review.rules.items()
+            ReviewRule(tag=tag, mode=rule) for tag, rule in settings.review.rules.items()
         ),
         errors=loop.max_consecutive_errors,
         iterations=loop.max_iterations,

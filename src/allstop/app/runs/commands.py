@@ -14,7 +14,7 @@ from allstop.core.events import Commanded
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
-from allstop.engine.send import say
+from allstop.engine.send import send_command
 from allstop.ports import Entry
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ async def speak(project: Project, run: str | None, command: Command, by: str = "
         stopped = (await helm_of(project)).hold is Hold.STOPPED
         return Spoken(driven=bool(project.journal.holders()), stopped=stopped)
     name, state = await _open(project, run)
-    await say(project.journal, project.clock, name, command, by)
+    await send_command(project.journal, project.clock, name, command, by)
     driven = root_of(name) in project.journal.holders()
     kind = project.kinds[state.opened.kind]
     unheard = "" if driven else kind.undelivered(run, name, state)

@@ -16,7 +16,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
 from allstop.core.text import counted
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.ports import Entry
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(gt=0, le=1440)] | None = None
 
 
-async def today(project: Project, days: Days | None = None) -> Today:
+async def today(project: Project, days: DailyBudget | None = None) -> Today:
     """`days` saves who has one from reading the day again."""
-    days = days or Days(project.journal, budget_limits.of_day(project))
+    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
     now = project.clock.now()
     helm = await helm_of(project)
     day = await days.catch_up(now)
@@ -78,7 +78,9 @@ async def today(project: Project, days: Days | None = None) -> Today:
     )
 
 
-async def allow_more(project: Project, more: More, by: str, days: Days | None = None) -> Today:
+async def allow_more(
+    project: Project, more: More, by: str, days: DailyBudget | None = None
+) -> Today:
     """What waits for it goes on at once, whichever process drives it.
 
     Raises:
@@ -86,7 +88,7 @@ async def allow_more(project: Project, more: More, by: str, days: Days | None = 
     """
     if more == More():
         raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
-    days = days or Days(project.journal, budget_limits.of_day(project))
+    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
     most = budget_limits.changed(days.limits_at(project.clock.now(), await helm_of(project)), more)
     said = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
     await project.journal.append(Entry(HELM, said))

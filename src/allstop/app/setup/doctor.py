@@ -40,9 +40,9 @@ from allstop.core.ids import RunId
 from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.prompt import prompt
 from allstop.core.text import ending
-from allstop.engine.deadlines import Timekeeper
-from allstop.engine.disk_watch import Space
-from allstop.engine.null_watch import Unwatched
+from allstop.engine.deadlines import DeadlineTimer
+from allstop.engine.disk_watch import DiskWatch
+from allstop.engine.null_watch import NullWatch
 from allstop.ports import Box, Isolation, Turn, Workspaces
 from allstop.settings import SettingsError, roster
 from allstop.settings.model import Agent, Driver
@@ -150,7 +150,7 @@ async def try_agent(project: Project, name: str, text: str) -> Tried:
         with anyio.move_on_after(TRY_S):
             place = _place(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
-            result = await agent.take_turn(turn, Unwatched())
+            result = await agent.take_turn(turn, NullWatch())
         await agent.close()
     result = project.secrets.scrubbed_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
@@ -230,7 +230,7 @@ def _repository(project: Project) -> Finding:
 
 def _uncounted(project: Project) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
-    if not (found := project.loaded.uncounted):
+    if not (found := project.loaded.ignored_note):
         return []
     try:
         project.checkout  # noqa: B018 - reading it is what is wanted
@@ -377,11 +377,11 @@ async def _try_check(
 async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
     """What comes of it; why it was ended, where it took more room than it may."""
     done: list[T] = []
-    space = Space(places)
+    space = DiskWatch(places)
     async with anyio.create_task_group() as group:
         group.start_soon(space.keep)
         with (
-            Timekeeper().deadlines(math.inf) as deadlines,
+            DeadlineTimer().deadlines(math.inf) as deadlines,
             deadlines.scope,
             space.watched(RunId("doctor"), name, deadlines, places.over_limit),
         ):

@@ -21,7 +21,7 @@ from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import LOST, Failed
-from allstop.engine.send import say
+from allstop.engine.send import send_command
 from allstop.ports import Entry
 from allstop.views.log import describe
 from allstop.views.runs import view
@@ -55,7 +55,7 @@ async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
         if thread is not None:
             note = (await threads.stop(project, thread, by)).note
         else:
-            await say(project.journal, project.clock, run, Allstop(), by)
+            await send_command(project.journal, project.clock, run, Allstop(), by)
 
     receipt, silent = await _stop(project, run, by, tell)
     driven = root_of(run) in project.journal.holders()

@@ -15,7 +15,7 @@ from allstop.cli.input_lines import piped_lines
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.core.text import plain
 from allstop.ports import Live
-from allstop.rooms.session import RoomState, rounds
+from allstop.rooms.session import RoomState, max_rounds
 from allstop.views.rooms import EventType, RoomEvent
 
 _MARKS = {
@@ -102,7 +102,7 @@ def chip(room: RoomState) -> str:
     session = room.session
     if session is None:
         return "no session"
-    most = rounds(session.spec)
+    most = max_rounds(session.spec)
     if session.spec.mode is TalkMode.AUTOPILOT:
         where = f"Autopilot: running (turn {session.round})"
     else:

@@ -24,7 +24,7 @@ def agents(context: click.Context, as_json: bool) -> None:
 
     with context.obj.project() as project:
         found = look_at_agents(project)
-        hint = project.loaded.uncounted if found else how_to_name_one(project)
+        hint = project.loaded.ignored_note if found else how_to_name_one(project)
     if as_json:
         print_json({"agents": found})
         return

@@ -35,7 +35,7 @@ async def allstop(desk: Desk, _: path_parameters.Nothing, order: StopOrder) -> S
 
 
 async def allow_today(desk: Desk, _: path_parameters.Nothing, more: More) -> Today:
-    return await allow_more(desk.project, more, BY, desk.supervisor.engine.days)
+    return await allow_more(desk.project, more, BY, desk.supervisor.engine.daily_budget)
 
 
 async def open_run(

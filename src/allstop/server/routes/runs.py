@@ -48,7 +48,7 @@ async def hold(desk: Desk, _: path_parameters.Nothing) -> wire_types.HoldView:
 
 
 async def day(desk: Desk, _: path_parameters.Nothing) -> Today:
-    return await today(desk.project, desk.supervisor.engine.days)
+    return await today(desk.project, desk.supervisor.engine.daily_budget)
 
 
 async def usage(desk: Desk, given: path_parameters.Usage) -> UsageReport:

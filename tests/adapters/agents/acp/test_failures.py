@@ -11,7 +11,7 @@ from adapters.agents.claude_code.launch_claude import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.model_server import ErrorReply, Fault, Say
-from support.endless_model import MOST_MB, Scales
+from support.endless_model import MOST_MB, MemoryMeter
 from support.silent_model import result_of
 
 KINDS = {
@@ -74,7 +74,7 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fa
 
 async def test_q18_words_without_end_are_shown_and_not_kept(bench):
     """Q18: 256 MB of deltas without a valid reply are a failure with a kind."""
-    scales = Scales()
+    scales = MemoryMeter()
     agent = await bench.agent([Fault.ENDLESS_WORDS])
 
     result = await bench.turn(agent, scales)

@@ -25,7 +25,7 @@ ASK = message(id=7, method="session/request_permission", params={})
 ANSWER = message(id=1, result={})
 
 
-class Talker:
+class PersonWithModels:
     """A program that prints its folder, then these messages, and ends."""
 
     def __init__(self, *said):
@@ -56,19 +56,19 @@ class Talker:
 )
 async def test_k10_only_text_is_batched(said, waits):
     """K10: answers and requests are passed on at once."""
-    talker, heard = Talker(said), []
+    person_with_models, heard = PersonWithModels(said), []
 
     async def hear(message):
         heard.append(message.method)
 
-    await Connection(talker, 60.0).read_messages(hear)
+    await Connection(person_with_models, 60.0).read_messages(hear)
 
-    _, first, second = talker.asked_at
+    _, first, second = person_with_models.asked_at
     assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert len(heard) == said.count(b"\n")
 
 
-class Slow(Talker):
+class Slow(PersonWithModels):
     """A program that pauses before each message."""
 
     async def receive(self):
@@ -80,12 +80,15 @@ class Slow(Talker):
 @pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
 async def test_k10_slow_text_is_not_delayed(anyio_backend):
     """K10: slow output is not delayed further."""
-    talker = Slow(words("z"), words("e"), words("b"))
+    person_with_models = Slow(words("z"), words("e"), words("b"))
 
     async def hear(message):
         pass
 
-    await Connection(talker, 60.0).read_messages(hear)
+    await Connection(person_with_models, 60.0).read_messages(hear)
 
-    pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
+    pauses = [
+        b - a
+        for a, b in zip(person_with_models.asked_at, person_with_models.asked_at[1:], strict=False)
+    ]
     assert pauses == pytest.approx([1.0] * 4)

@@ -15,7 +15,7 @@ from allstop.core.moves import FailureKind, Usage
 from allstop.core.prompt import Lifetime
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say, model_server
-from support.api_agents import ANTHROPIC, OPENAI, talking
+from support.api_agents import ANTHROPIC, OPENAI, turn_with_talk
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SPENT = TokenCounts(input=1_000_000, cached=400_000, written=100_000, output=10_000)
@@ -100,7 +100,7 @@ async def test_k6_an_hour_in_the_cache_costs_more():
     """K6: twice the price of input at Anthropic."""
     say = Say(text="x", input=10_000, written=10_000, output=0)
 
-    usage = await used(ANTHROPIC, say, talking("*hi", lifetime=Lifetime.HOUR))
+    usage = await used(ANTHROPIC, say, turn_with_talk("*hi", lifetime=Lifetime.HOUR))
 
     assert usage.cost_microusd == 40_000 + 10  # one token is charged for the x
 

@@ -9,7 +9,7 @@ from allstop.adapters.agents.api.http_client import CallLimits
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Say, model_server
-from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, StillClock
+from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, FrozenClock
 
 QUICK = CallLimits(total_s=0.4)
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -125,7 +125,7 @@ async def test_q18_k5_usage_that_is_told_twice_counts_once(connector):
 
 async def test_k13_a_limit_says_until_when(connector):
     """K13: from the provider's retry header."""
-    result, _, _ = await result_of(connector, Fault.RATE_LIMITED, clock=StillClock(NOW))
+    result, _, _ = await result_of(connector, Fault.RATE_LIMITED, clock=FrozenClock(NOW))
 
     assert result.retry_at == NOW + timedelta(seconds=7)
 

@@ -10,9 +10,9 @@ from allstop.adapters.agents.api.json_schemas import close_objects, require_all,
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Fault, Protocol, Say, envelope, model_server
-from support.api_agents import ANTHROPIC, ENVELOPE, OLLAMA, OPENAI, talking
+from support.api_agents import ANTHROPIC, ENVELOPE, OLLAMA, OPENAI, turn_with_talk
 
-ASK = talking("hi", schema=ENVELOPE)
+ASK = turn_with_talk("hi", schema=ENVELOPE)
 
 
 async def turns(connector, answers, count=1, speaks=frozenset(Protocol), **more):

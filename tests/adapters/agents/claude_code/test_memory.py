@@ -32,7 +32,7 @@ ASK = line("control_request", request_id="1", request={"subtype": "zebra"})
 END = line("result", subtype="success", result="zebra")
 
 
-class Talker:
+class PersonWithModels:
     """A program that prints these messages and ignores its input."""
 
     def __init__(self, *said):
@@ -63,11 +63,13 @@ class Talker:
 )
 async def test_k10_only_text_is_batched(piece, waits):
     """K10: answers and requests are passed on at once."""
-    talker = Talker(piece, END)
-    process = TurnProcess(talker, TurnFold("t"), RecordingWatch(), lambda: NOW, PermissionMode.ASK)
+    person_with_models = PersonWithModels(piece, END)
+    process = TurnProcess(
+        person_with_models, TurnFold("t"), RecordingWatch(), lambda: NOW, PermissionMode.ASK
+    )
 
     end = await process.run("hello", is_resumed=False)
 
-    first, second = talker.asked_at
+    first, second = person_with_models.asked_at
     assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert end.text == "zebra"

@@ -55,5 +55,5 @@ async def test_b7_a_program_of_the_repository_cannot_use_them(bench):
     await bench.turn(agent, RecordingWatch(), place=None)
 
     ours = {PREFIX + tool["name"] for tool in SERVER.tools}
-    at_work, talking = map(offered, bench.server.requests)
-    assert (at_work, talking) == (ours, set())
+    at_work, turn_with_talk = map(offered, bench.server.requests)
+    assert (at_work, turn_with_talk) == (ours, set())

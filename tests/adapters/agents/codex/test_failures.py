@@ -9,7 +9,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.core.moves import FailureKind, TurnDone, Usage
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ErrorReply, Fault, Say
-from support.endless_model import MOST_MB, Scales
+from support.endless_model import MOST_MB, MemoryMeter
 from support.silent_model import result_of
 
 USED_UP = {"type": "usage_limit_reached", "message": "x", "plan_type": "plus"}
@@ -70,7 +70,7 @@ async def test_q18_a_spoiled_piece_is_no_word_of_the_reply(stage, fault):
 
 async def test_q18_words_without_end_are_shown_and_not_kept(stage):
     """Q18: 256 MB of deltas without a valid reply are a failure with a kind."""
-    scales = Scales()
+    scales = MemoryMeter()
     agent = await stage.agent_that(Fault.ENDLESS_WORDS)
 
     result = await agent.take_turn(turn(None), scales)

@@ -23,7 +23,7 @@ def note(method, **params):
 DELTA = note("item/agentMessage/delta", delta="zebra")
 
 
-class Talker:
+class PersonWithModels:
     """A program that prints these messages, then nothing more."""
 
     def __init__(self, *said):
@@ -53,14 +53,14 @@ class Talker:
 )
 async def test_k10_only_text_is_batched(said, waits):
     """K10: answers and requests are passed on at once."""
-    talker, heard = Talker(said, DELTA), []
-    server = AppServer(talker, 60.0)
+    person_with_models, heard = PersonWithModels(said, DELTA), []
+    server = AppServer(person_with_models, 60.0)
     with server.listening("t", lambda message, where: heard.append(message.method) or True):
         async with server.reading():
-            while len(talker.asked_at) < 3:
+            while len(person_with_models.asked_at) < 3:
                 await anyio.sleep(BATCH_S / 10)
 
-    first, second, _ = talker.asked_at
+    first, second, _ = person_with_models.asked_at
     assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert heard[-1] == "item/agentMessage/delta"
 

@@ -98,9 +98,9 @@ async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
     names = {tool["name"] for tool in dynamic_tools()}
     assert first.said.signal is Signal.NONE
     assert second.said == Said(signal=Signal.BLOCKED, text="no access")
-    at_work, talking = offered(server.requests[1]), offered(server.requests[-1])
+    at_work, turn_with_talk = offered(server.requests[1]), offered(server.requests[-1])
     assert names <= set(at_work)
-    assert not names & set(talking)
+    assert not names & set(turn_with_talk)
 
 
 BEHIND_MCP = """

@@ -1,8 +1,7 @@
-"""Q9: what the input of a long room is billed at, by the price rules of the providers.
+"""Q9: the billed input of a long room, by the price rules of the providers.
 
-Two agents talk for 200 turns through the room pilot itself; what it would send is billed by a
-model of each provider's cache. 1 is one token that was not in a cache. Compared with sending the
-last items only ("strict"), with the provider's own caching and without any. Prints figures;
+Two agents take 200 turns in the room pilot; a model of each provider's cache bills the prompts. The
+unit is one uncached token. The bill is compared with a strict window, with and without caching. Prints figures;
 asserts nothing.
 """
 
@@ -21,17 +20,18 @@ from allstop.core.context_window import FORGETFUL, Memory, Policy, WindowSpec
 from allstop.core.moves import Usage
 from allstop.core.prompt import Lifetime, Part, Talk
 from allstop.core.room_specs import Seat
-from support.room_runs import Table, envelope
+from common import figure, sized
+from support.room_runs import RoomSteps, envelope
 
-TURNS = 200
-LOOKBACK = 20  # blocks before a mark in which a provider looks for what it knows
+TURNS = sized(200, 12)
+LOOKBACK = 20  # blocks before a mark that a provider searches for a cached prefix
 
 
 class Provider(NamedTuple):
     name: str
     memory: Memory
-    steps: int = 1  # what is remembered is rounded down to so many tokens
-    automatic: bool = False  # it remembers every front, without marks
+    steps: int = 1  # cached prefixes are rounded down to multiples of this
+    automatic: bool = False  # caches every prefix without marks
 
 
 PROVIDERS = (
@@ -52,14 +52,14 @@ def tokens(text: str) -> float:
 
 
 class Cache:
-    """What one provider remembers of one agent's prompts."""
+    """One provider's cache of one agent's prompts."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self._known: dict[tuple[str, ...], float] = {}  # fronts, and until when
+        self._known: dict[tuple[str, ...], float] = {}  # expiry by prefix
 
     def bill(self, talk: Talk, now: float, *, default: bool) -> float:
-        """`default`: marked as the SDKs' own automatism does it, at the end of what is new."""
+        """`default`: mark the end of the prompt, as the SDKs do by default."""
         memory = self._provider.memory
         blocks = [talk.system, *(part.text for part in talk.parts)]
         sizes = [tokens(block) for block in blocks]
@@ -102,11 +102,11 @@ class Cache:
 def talked(
     provider: Provider, *, system: int, message: int, turn_s: float, policy: Policy, mode: str
 ) -> float:
-    """The bill of both agents' calls; `mode` is ours, default or none."""
+    """The bill of both agents; `mode` is ours, default or none."""
     chance = random.Random(7)
     memory = provider.memory if mode == "ours" else FORGETFUL
     seats = tuple(Seat(agent=name, memory=memory) for name in ("gpt", "claude"))
-    table = Table(
+    table = RoomSteps(
         seats=seats,
         goal="g" * (system * 4 - 700),
         window=WindowSpec(policy=policy),
@@ -140,13 +140,16 @@ def _done(text: str, chars: int):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="only the case of Q9 itself")
+    parser.add_argument(
+        "--quick", action="store_true", default=sized(0, 1), help="only the case of Q9"
+    )
     arguments = parser.parse_args()
     sizes = (
         [(2000, 600)] if arguments.quick else [(2000, 600), (400, 150), (2000, 150), (15000, 600)]
     )
     gaps = [5.0] if arguments.quick else [5.0, 180.0, 900.0]
     print("share of the bill: ours / strict with default caching | ours / strict without caching")
+    shares = []
     for system, message in sizes:
         for turn_s in gaps:
             span = timedelta(seconds=turn_s)
@@ -156,10 +159,15 @@ def main() -> None:
                 ours = talked(provider, **case, policy=Policy.ELASTIC, mode="ours")
                 strict = talked(provider, **case, policy=Policy.STRICT, mode="default")
                 none = talked(provider, **case, policy=Policy.STRICT, mode="none")
+                if (system, turn_s) == (2000, 5.0) and message == 600:
+                    shares.append(ours / strict)
                 print(
                     f"  Q9  {provider.name:18} {ours / strict:5.0%} | {ours / none:5.0%}"
                     f"   ({ours / 1000:,.0f}k, {strict / 1000:,.0f}k, {none / 1000:,.0f}k tokens)"
                 )
+    figure(
+        "Q9 input of a long room", f"{max(shares):.0%}", goal="60%", ratio="of a strict window's"
+    )
 
 
 if __name__ == "__main__":

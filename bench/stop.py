@@ -1,8 +1,8 @@
-"""Q13, Q15: how long it takes until nothing of hostile agents, or of real ones, is alive.
+"""Q13, Q15: the time until all processes of hostile and of real agents are dead.
 
-Each hostile agent starts seven kinds of children that try to live on: plain, deaf to TERM, in a
-session of their own, daemons, daemons without environment, a chain of forks, and two that start
-each other again. The real ones, codex and Claude Code, are stopped while a command of theirs runs.
+Each hostile agent starts seven kinds of children that try to survive: plain, ignoring TERM, in a
+new session, daemons, daemons without environment, a chain of forks, and two that restart each
+other. The real agents, codex and Claude Code, are stopped while they run a command.
 Prints figures; asserts nothing.
 """
 
@@ -40,7 +40,8 @@ from allstop.ports import Box, Launch
 from allstop.testing.model_server import Call, Protocol, Say, model_server
 
 sys.path.insert(0, str(Path(__file__).parent))
-import coders
+import coding_agents
+from common import TINY, figure, sized
 
 HOSTILE = (
     Path(__file__).parents[1]
@@ -51,13 +52,13 @@ HOSTILE = (
     / "hostile.py"
 )
 UNENDING = "import os, sys; sys.stdin.read(); os.dup2(os.pipe()[0], 0)\n"
-"""It ends at a line of input: it reads its prompt, and then waits at a pipe of its own."""
+"""The program ends at a line of input, so read the prompt and replace stdin with a silent pipe."""
 KINDS = "plain,ignorer,session,daemonized,scrubbed,chain,guards"
-BEGUN_WITHIN_S = 120  # what has not begun by then never will
+BEGUN_WITHIN_S = 120  # time limit for the start
 
 
 class Folders:
-    """Workspaces without git: this measures stopping."""
+    """Workspaces without git."""
 
     def __init__(self, folder: Path, at: str = "/work", read: tuple[str, ...] = ()) -> None:
         self._folder, self._at, self._read = folder, at, read
@@ -132,10 +133,10 @@ async def one_round(folder: Path, agents: int) -> Round:
             await engine.open(f"r{number}", "task", spec)
         await all_beat(folder / "w", agents)
         there = alive(token)
-        await anyio.sleep(1)  # to look took time that whoever waits for agents has not used
+        await anyio.sleep(1)  # let the machine settle after the scan of /proc
         began = time.perf_counter()
         journal.stop_file.create("bench")
-        launcher.kill("")  # both as all do who stop everything
+        launcher.kill("")  # as every stop of everything does
         await engine.allstop(by="bench")
         took = (time.perf_counter() - began) * 1000
         left = alive(token)
@@ -145,13 +146,13 @@ async def one_round(folder: Path, agents: int) -> Round:
             accepted += (
                 sum(isinstance(e, MoveEnded) and not isinstance(e.result, Failed) for e in events)
                 - 1
-            )  # the workspace was opened before
+            )  # without OpenWorkspace
     journal.close()
     return Round(took, there, left, accepted)
 
 
 def processes() -> dict[tuple[int, str], int]:
-    """Every living process, by its number and when it began, and its parent."""
+    """Parents of all living processes, by pid and start time."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -165,19 +166,22 @@ def processes() -> dict[tuple[int, str], int]:
 
 
 def below(ancestor: int) -> set[tuple[int, str]]:
-    """Those that descend from this one."""
+    """The descendants of a process."""
     everything, found = processes(), {ancestor}
     while more := {pid for (pid, _), parent in everything.items() if parent in found} - found:
         found |= more
     return {each for each in everything if each[0] in found - {ancestor}}
 
 
-REAL = {"codex": coders.codex, "claude": partial(coders.claude, permissions=PermissionMode.ALL)}
+REAL = {
+    "codex": coding_agents.codex,
+    "claude": partial(coding_agents.claude, permissions=PermissionMode.ALL),
+}
 
 
 async def one_real_round(folder: Path, name: str) -> tuple[float, float, int, int, int]:
-    """Milliseconds until the receipt is on disk, and as it says; processes before and after it;
-    receipts.
+    """Milliseconds until the receipt is written, and by the receipt; processes before and after;
+    number of receipts.
     """
     seconds = f"6{uuid.uuid4().int % 10**9}.25"
     command = f"tail -f /dev/null & sleep {seconds}"
@@ -192,7 +196,7 @@ async def one_real_round(folder: Path, name: str) -> tuple[float, float, int, in
     room.mkdir(mode=0o700)
     journal = SqliteJournal(folder / "store", SystemClock())
     launcher = await make_launcher("on", folder / "live")
-    folders = Folders(folder / "w", "/project", (str(coders.program("claude")),))
+    folders = Folders(folder / "w", "/project", (str(coding_agents.program("claude")),))
     async with model_server(answer) as server:
         agent = REAL[name](server.anthropic_url, launcher, room)
         hands = Hands({"a": agent}, checks=None, workspaces=folders, launcher=launcher)
@@ -223,6 +227,7 @@ def real_rounds(name: str, rounds: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             results.append(anyio.run(one_real_round, Path(folder), name))
     took, said, before, after, receipts = zip(*results, strict=True)
+    figure(f"Q13 Allstop, real {name}", f"{statistics.median(took):.0f} ms")
     print(
         f"Q13 Allstop of the real {name} in mid-command, {rounds} rounds: all ended and the receipt"
         f" on disk after a median of {statistics.median(took):.0f} ms, most {max(took):.0f} ms (by"
@@ -248,6 +253,13 @@ def stop_rounds(agents: int, rounds: int, hogs: int) -> None:
     for each in busy:
         each.kill()
     took = [each.took_ms for each in found]
+    goal = "1 s" if hogs else "250 ms"
+    busy_too = ", busy machine" if hogs else ""
+    figure(
+        f"Q13 Allstop, {agents} hostile agents{busy_too}",
+        f"{statistics.median(took):.0f} ms",
+        goal=goal,
+    )
     print(
         f"Q13 Allstop of {agents} agents, {hogs} busy processes beside them, {rounds} rounds:"
         f" median {statistics.median(took):.0f} ms, most {max(took):.0f} ms;"
@@ -258,7 +270,7 @@ def stop_rounds(agents: int, rounds: int, hogs: int) -> None:
 
 
 def killed_rounds(rounds: int) -> None:
-    """Q15: the driving process is killed with -9."""
+    """Q15: kill the driving process with -9."""
     took = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -272,6 +284,7 @@ def killed_rounds(rounds: int) -> None:
                 time.sleep(0.001)
             took.append((time.perf_counter() - began) * 1000)
             child.wait()
+    figure("Q15 agents gone after kill -9", f"{statistics.median(took):.0f} ms", goal="1 s")
     print(
         f"Q15 kill -9 of the program, {rounds} rounds: its agents are gone after a median of"
         f" {statistics.median(took):.0f} ms, most {max(took):.0f} ms"
@@ -294,7 +307,7 @@ async def hostile_child(folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=sized(20, 1))
     parser.add_argument("--real-rounds", type=int, default=5)
     parser.add_argument("--only", choices=["hostile", "real"])
     parser.add_argument("--child")
@@ -303,10 +316,11 @@ def main() -> None:
         anyio.run(hostile_child, Path(arguments.child))
         return
     if arguments.only != "real":
-        stop_rounds(agents=8, rounds=arguments.rounds, hogs=0)
-        stop_rounds(agents=64, rounds=max(1, arguments.rounds // 5), hogs=2)
+        stop_rounds(agents=sized(8, 1), rounds=arguments.rounds, hogs=0)
+        if not TINY:
+            stop_rounds(agents=64, rounds=max(1, arguments.rounds // 5), hogs=2)
         killed_rounds(max(1, arguments.rounds // 2))
-    if arguments.only != "hostile":
+    if arguments.only != "hostile" and not TINY:
         for name in ("codex", "claude"):
             real_rounds(name, arguments.real_rounds)
 

@@ -1,4 +1,4 @@
-"""A loop somebody might write in an afternoon: durable each turn, and nothing else."""
+"""A hand-written loop of two agents that saves every turn to SQLite, without brakes."""
 
 import json
 import sqlite3

@@ -1,7 +1,7 @@
-"""What our drivers add to the real codex, Claude Code and an ACP agent, and sixteen threads in one server.
+"""CPU that the drivers add to the real codex, Claude Code and an ACP agent; sixteen codex threads.
 
-The model is a server on the loopback that answers at once, in a process of its own. CPU is that of
-this process alone: what the agents themselves use is not ours. Prints figures; asserts nothing.
+The model is a local server in another process that answers at once. CPU is that of this process,
+without the agents. Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from allstop.core.moves import TurnDone
 from allstop.ports import Box, Launch
 from allstop.programs import Tail, run_to_end
 from allstop.testing.agent_contract import RecordingWatch, turn
-from common import go_first, say_load
+from common import figure, print_load, raise_priority, skip_if_tiny
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.agent_programs import program
@@ -46,7 +46,7 @@ THREADS, ROUNDS = 16, 5
 
 @contextmanager
 def served():
-    """The address of a model server that has a process of its own."""
+    """The address of a model server in another process."""
     words = [sys.executable, "-m", "allstop.testing.model_server", "--say", "Done."]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     try:
@@ -79,7 +79,7 @@ def claude(
 
 
 def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
-    """Claude Code once more, behind the adapter that editors use."""
+    """Claude Code behind the ACP adapter that editors use."""
     shown = home.parent / "bin"
     shown.mkdir()
     for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
@@ -97,10 +97,10 @@ def acp(url: str, launcher: ProcessLauncher, home: Path) -> AcpAgent:
 
 
 async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched | None) -> None:
-    """CPU of this process for a turn of one conversation; the first one starts things.
+    """CPU of this process for a turn; the first turn isn't counted.
 
-    `alone` starts its box for nothing, after each turn: what the agent has left in the processor's
-    caches makes both slow alike. Medians are told: now and then the machine stands still.
+    `alone` starts an idle sandbox after each turn, so that both run with the same processor caches.
+    Medians are printed, because the machine sometimes stalls.
     """
     thread = None
     used, took, boxes = [], [], []
@@ -119,6 +119,9 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
         boxes.append(time.process_time() - cpu)
     own, whole, box = (statistics.median(each[1:]) * 1e3 for each in (used, took, boxes))
     without = sorted((a - b) * 1e3 for a, b in zip(used[1:], boxes[1:], strict=True))
+    figure(
+        f"driver, {what}", f"{own - box:.2f} ms CPU", ratio=f"{(own - box) / whole:.1%} of the turn"
+    )
     print(
         f"{what:<44} {own:6.2f} ms of our CPU a turn, {own - box:5.2f} without the box (a tenth of"
         f" the turns above {without[-1 - turns // 10]:.2f}), of {whole:6.0f} ms in all"
@@ -126,13 +129,13 @@ async def cost(what: str, agent, place: Box | None, turns: int, alone: Launched 
 
 
 async def start_alone(launcher: ProcessLauncher, place: Box, *shown: str) -> None:
-    """A box that does nothing, with all that these programs need to be seen in it."""
+    """Start an idle sandbox that exposes these programs."""
     launch = Launch(argv=("true",), box=place, label="floor", programs=shown)
     await run_to_end(launcher, launch, b"", Tail(1000), lambda live: None)
 
 
 async def crowd(agent: CodexAgent) -> None:
-    """Sixteen conversations at once in one app-server: does a quiet one starve?"""
+    """Sixteen concurrent conversations in one app-server: is any of them starved?"""
     ended: dict[int, list[float]] = {n: [] for n in range(THREADS)}
 
     async def converse(number: int) -> None:
@@ -195,6 +198,8 @@ async def main(turns: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=30)
-    say_load()
-    go_first()
-    anyio.run(main, parser.parse_args().turns)
+    arguments = parser.parse_args()
+    skip_if_tiny("real agents")
+    print_load()
+    raise_priority()
+    anyio.run(main, arguments.turns)

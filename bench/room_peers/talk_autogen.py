@@ -1,4 +1,4 @@
-"""Two agents in AutoGen's round robin; its state is saved after every turn, as its guide says."""
+"""Two agents in AutoGen's round robin; its state is saved after every turn."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from autogen_agentchat.teams import RoundRobinGroupChat
 REPLY = "word " * 112
 
 
-class Talker(BaseChatAgent):
+class PersonWithModels(BaseChatAgent):
     def __init__(self, name):
         super().__init__(name, "talks")
 
@@ -31,7 +31,7 @@ class Talker(BaseChatAgent):
 
 
 async def main(turns, folder):
-    team = RoundRobinGroupChat([Talker("gpt"), Talker("claude")], max_turns=1)
+    team = RoundRobinGroupChat([PersonWithModels("gpt"), PersonWithModels("claude")], max_turns=1)
     file = Path(folder) / "state.json"
     written = 0
     wall, cpu = time.perf_counter(), time.process_time()
