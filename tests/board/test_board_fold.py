@@ -40,5 +40,5 @@ def test_q7_many_events_at_once_come_to_the_same_as_one_by_one(seed):
     began = run.fold(PILOT, events[:half])
 
     assert run.fold(PILOT, events) == state
-    assert run.fold_on(PILOT, began, events[half:]) == state
+    assert run.fold_more(PILOT, began, events[half:]) == state
     assert len(state.pilot.board.nodes) == state.pilot.board.added

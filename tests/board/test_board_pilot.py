@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.board_specs import EDITION, BoardSpec, Mode, TaskSpec, Terms
+from allstop.core.board_specs import EDITION, AgentTerms, BoardSpec, Mode, TaskSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
     AddTasks,
@@ -185,7 +185,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         iterations=7,
         attempt_s=100.0,
         stuck_after=2,
-        terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
+        terms={"ben": AgentTerms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
         edition=EDITION,
     )
@@ -242,8 +242,8 @@ def test_p5_each_agent_of_an_attempt_works_on_its_own_terms():
 
     spec = msgspec.convert(board.spec_of("t.1"), TaskSpec)
     assert set(spec.terms) == {"b"}
-    assert spec.terms_of("a") == spec.terms_of("c") == Terms(idle_s=60.0)
-    assert spec.terms_of("b") == Terms(done="exit", turn_s=9.0)
+    assert spec.terms_of("a") == spec.terms_of("c") == AgentTerms(idle_s=60.0)
+    assert spec.terms_of("b") == AgentTerms(done="exit", turn_s=9.0)
 
 
 def test_without_an_agent_the_board_says_so():

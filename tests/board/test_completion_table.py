@@ -11,7 +11,7 @@ from allstop.core.board_specs import EDITION
 from allstop.core.commands import Answer, Say
 from allstop.core.gate import Check, Gate
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     Change,
     CheckResult,
     ChecksDone,
@@ -395,7 +395,7 @@ def test_k19_where_the_target_has_moved_the_work_is_checked_merged_with_its_tip(
     checks = flight.back(JOINED)
     assert checks == RunChecks(checks=STRICTER.checks, workspace="t", commit="m1")
     end = flight.back(ChecksDone(tree="tree m1"))
-    facts = {"commit": "c1", "tree": "tree m1", "gate": STRICTER.mark, "clean": "yes"}
+    facts = {"commit": "c1", "tree": "tree m1", "gate": STRICTER.fingerprint, "clean": "yes"}
     assert end == Finish(outcome=Outcome.DONE, facts=facts)
 
 
@@ -430,7 +430,7 @@ def test_k19_work_that_the_target_has_already_is_checked_as_it_is():
     assert (move.commit, move.follows, move.checks) == ("", "", STRICTER.checks)
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_k19_what_was_cut_off_while_it_was_merged_or_checked_is_looked_at_anew(kind):
     for before in ([], [JOINED]):
         flight, _ = fly_behind()
@@ -619,7 +619,7 @@ def test_k19_the_gate_is_the_targets_at_the_time_the_workspace_is_opened():
 
     assert flight.back(said(COMPLETE)).checks == strict.checks
     end = flight.back(ChecksDone(results=(GOOD,), tree="t1"))
-    assert (end.facts["tree"], end.facts["gate"]) == ("t1", strict.mark)
+    assert (end.facts["tree"], end.facts["gate"]) == ("t1", strict.fingerprint)
 
 
 @pytest.mark.parametrize(

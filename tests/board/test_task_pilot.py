@@ -13,7 +13,7 @@ from allstop.core.gate import Check
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
+    RESUMABLE,
     Change,
     CheckResult,
     ChecksDone,
@@ -33,7 +33,7 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import prompt
 from allstop.core.review_comments import Remark
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from support.pilot_steps import Flight
 from support.strategies import NOW
 
@@ -229,7 +229,7 @@ def test_b7_blocked_ends_with_the_reason():
 def test_b7_a_signal_by_a_tool_counts_like_the_line():
     """B7: and the gate decides, as ever."""
     by_line, by_tool = fly(), fly()
-    claim = TurnDone(text="It is done.", signals=(Said(signal=Signal.COMPLETE),))
+    claim = TurnDone(text="It is done.", signals=(SignalClaim(signal=Signal.COMPLETE),))
 
     assert by_tool.back(claim) == by_line.back(said("It is done.\n<promise>COMPLETE</promise>"))
 
@@ -238,7 +238,7 @@ def test_b7_signals_that_differ_wait_for_a_person():
     """B7: a claim that is taken back is no claim."""
     claim = TurnDone(
         text="It is done.\n<promise>COMPLETE</promise>",
-        signals=(Said(signal=Signal.BLOCKED, text="no access"),),
+        signals=(SignalClaim(signal=Signal.BLOCKED, text="no access"),),
     )
 
     move = fly().back(claim)
@@ -299,12 +299,12 @@ def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
     flight = fly()
     flight.told(Say(text="early"))
     flight.start()
-    assert flight.unheard == ()
+    assert flight.undelivered == ()
     flight.told(Say(text="now"))
     flight.told(Say(text="later"))
-    assert flight.unheard == ("A person says: now", "A person says: later")
+    assert flight.undelivered == ("A person says: now", "A person says: later")
     flight.reaches()
-    assert flight.unheard == ("A person says: later",)
+    assert flight.undelivered == ("A person says: later",)
     text = flight.end(said("ok")).prompt.text
 
     assert [word in text for word in ("early", "now", "later")] == [False, False, True]
@@ -392,7 +392,7 @@ def test_failed_checks_after_the_last_iteration_are_the_end():
     assert flight.back(ChecksDone(results=(bad,))).outcome is Outcome.TIMED_OUT
 
 
-@pytest.mark.parametrize("kind", sorted(OURS | AGAIN | LIMITED))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE | AGAIN | LIMITED))
 def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
     flight = fly(iterations=1)
     flight.back(failed(kind))
@@ -416,7 +416,7 @@ ENDS = {
 
 
 def test_every_kind_of_failure_has_its_place():
-    places = [set(ENDS), OURS, LIMITED, AGAIN, BRAKED, {FailureKind.CAPPED}]
+    places = [set(ENDS), RESUMABLE, LIMITED, AGAIN, BRAKED, {FailureKind.CAPPED}]
 
     assert set().union(*places) == set(FailureKind)
     assert sum(map(len, places)) == len(FailureKind)
@@ -429,7 +429,7 @@ def test_a_failure_that_waiting_would_not_mend_ends_the_task_and_says_why(kind, 
     assert move == Finish(outcome=outcome, note=f"{kind}: because of this", failure=kind)
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_a_turn_that_was_cut_off_by_us_is_taken_again_at_once(kind):
     flight = fly()
     first = flight.next()

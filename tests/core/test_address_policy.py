@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.address_policy import parse, real, refusal
+from allstop.core.address_policy import parse, refusal, unwrap_ipv4
 
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1"]
 LOCAL += ["100.64.0.1", "::1", "fd12::1", "fc00::1"]
@@ -73,4 +73,4 @@ def test_p11_however_it_is_wrapped_it_is_judged_alike(address):
     verdicts = {refusal(each) for each in wrapped(str(address))}
 
     assert verdicts == {refusal(address)}
-    assert {real(each) for each in wrapped(str(address))} == {address}
+    assert {unwrap_ipv4(each) for each in wrapped(str(address))} == {address}

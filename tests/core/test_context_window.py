@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core import context_window
-from allstop.core.context_window import Memory, Policy, Window, WindowSpec
-from allstop.core.prompt import Lifetime, part
+from allstop.core.context_window import CachePricing, Policy, Window, WindowSpec
+from allstop.core.prompt import CacheLifetime, part
 
 TEXTS = st.lists(st.text(alphabet="ab ", min_size=0, max_size=3000), max_size=60)
 SPECS = st.builds(
@@ -103,18 +103,18 @@ def test_r5_reports_calibrate_the_estimate():
 @pytest.mark.parametrize(
     ("minutes", "expected"),
     [
-        (None, Lifetime.MINUTES),
-        (1, Lifetime.MINUTES),
-        (3.9, Lifetime.MINUTES),
-        (4, Lifetime.HOUR),
-        (47, Lifetime.HOUR),
-        (48, Lifetime.NONE),
+        (None, CacheLifetime.MINUTES),
+        (1, CacheLifetime.MINUTES),
+        (3.9, CacheLifetime.MINUTES),
+        (4, CacheLifetime.HOUR),
+        (47, CacheLifetime.HOUR),
+        (48, CacheLifetime.NONE),
     ],
 )
 def test_r5_the_lifetime_is_chosen_by_the_gap_between_calls(minutes, expected):
     gap_s = None if minutes is None else minutes * 60
 
-    assert context_window.lifetime(Memory(), gap_s) is expected
+    assert context_window.lifetime(CachePricing(), gap_s) is expected
 
 
 def test_r5_a_small_room_with_a_long_least_front_is_not_remembered():
@@ -122,7 +122,13 @@ def test_r5_a_small_room_with_a_long_least_front_is_not_remembered():
     spec = WindowSpec()
     small = {"front": 400, "item": 150, "step": 2.0}
 
-    assert context_window.is_worth(spec, Memory(least=1024), Lifetime.MINUTES, **small)
-    assert not context_window.is_worth(spec, Memory(least=4096), Lifetime.MINUTES, **small)
-    assert not context_window.is_worth(spec, Memory(), Lifetime.NONE, **small)
-    assert not context_window.is_worth(spec, context_window.FORGETFUL, Lifetime.MINUTES, **small)
+    assert context_window.is_growing_cheaper(
+        spec, CachePricing(least=1024), CacheLifetime.MINUTES, **small
+    )
+    assert not context_window.is_growing_cheaper(
+        spec, CachePricing(least=4096), CacheLifetime.MINUTES, **small
+    )
+    assert not context_window.is_growing_cheaper(spec, CachePricing(), CacheLifetime.NONE, **small)
+    assert not context_window.is_growing_cheaper(
+        spec, context_window.NO_CACHING, CacheLifetime.MINUTES, **small
+    )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 
 text = st.text(st.characters(codec="utf-8"), max_size=30)
 values = st.recursive(
@@ -23,7 +23,7 @@ envelopes = st.tuples(
 
 
 def shown(written, cuts):
-    words = MessageWords()
+    words = MessageExtractor()
     places = sorted({0, len(written), *(cut % (len(written) + 1) for cut in cuts)})
     pieces = [written[a:b] for a, b in itertools.pairwise(places)]
     return "".join(words.feed(piece) for piece in pieces)

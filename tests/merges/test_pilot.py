@@ -8,7 +8,7 @@ from allstop.core import work_prompts
 from allstop.core.commands import Resume, Retry
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     CheckResult,
     ChecksDone,
     Failed,
@@ -217,7 +217,7 @@ def test_b17_trouble_after_a_dirty_tree_does_not_call_for_a_person():
 # --- cut off anywhere ---
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_b17_what_was_cut_off_is_the_next_move_again_wherever_it_was(kind):
     flight = fly()
     for move, result in [(INTEGRATE, MADE), (CHECK, ChecksDone()), (LAND, Landed(commit="m1"))]:
@@ -273,7 +273,7 @@ def test_k19_a_gate_that_is_gone_from_the_tip_holds_nobody_up():
     ],
 )
 def test_k19_a_tree_counts_as_verified_only_by_the_gate_of_the_tip(passed, then):
-    flight = fly(verified="tree m1", verified_by=passed.mark)
+    flight = fly(verified="tree m1", verified_by=passed.fingerprint)
 
     assert flight.back(replace(MADE, gate=STRICTER)) == then
 

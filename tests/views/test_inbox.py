@@ -13,7 +13,7 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Allstop, StartSession
 from allstop.core.ids import BOARD, HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
-from allstop.core.retries import Endurance
+from allstop.core.retries import LimitPatience
 from allstop.core.tasks import Attempt, NewTask, Status, Task
 from allstop.kinds import PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
@@ -92,7 +92,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
     """K13, R17: the reason is the provider's, the hint is ours."""
     world = World()
     world.agent("cli", Failed(kind=FailureKind.USAGE_LIMITED, message="no more"), DONE)
-    at_once = Endurance(most_s=0.0)
+    at_once = LimitPatience(most_s=0.0)
     async with world.running() as engine:
         if kind == "auto":
             thread = AutoSpec(goal="x", agent="cli", endurance=at_once, edition=EDITION)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from allstop.adapters.live_text import Mouth
 from allstop.core.ids import RunId
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.engine.local import LocalEngine
 from allstop.ports import Live
 from allstop.rooms.session import RoomState
@@ -29,7 +29,7 @@ class LiveText:
     def __init__(self, engine: LocalEngine, utter: Utter) -> None:
         self._engine = engine
         self._utter = utter
-        self._spoken: dict[RunId, tuple[str, MessageWords]] = {}  # each room's latest call
+        self._spoken: dict[RunId, tuple[str, MessageExtractor]] = {}  # each room's latest call
 
     def show(self, run: RunId, live: Live) -> None:
         state = self._engine.state(run)
@@ -42,9 +42,9 @@ class LiveText:
         if text:
             self._utter(run, Live(live.kind, text), call)
 
-    def _words(self, run: RunId, call: str) -> MessageWords:
+    def _words(self, run: RunId, call: str) -> MessageExtractor:
         if run not in self._spoken or self._spoken[run][0] != call:
-            self._spoken[run] = (call, MessageWords())
+            self._spoken[run] = (call, MessageExtractor())
         return self._spoken[run][1]
 
 

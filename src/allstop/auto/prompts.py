@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from allstop.auto import guidance_prompts
 from allstop.auto.state import AutoSpec, AutoState
 from allstop.core.moves import ChecksDone
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 from allstop.core.work_prompts import CAPPED as CAPPED
 from allstop.core.work_prompts import SIGNALS, failed_gate
 from allstop.core.work_prompts import told as told
@@ -69,7 +69,7 @@ The goal:
 
 
 def reviewed(text: str) -> str:
-    return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
+    return f"A review of your work says:\n{last_chars(text, 8000)}\n\nFix what is right in it."
 
 
 def gate_failed(gate: ChecksDone) -> str:

@@ -19,8 +19,8 @@ from allstop.core.decisions import Decision as Decision
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
-from allstop.core.retries import MOVING, Backoff, Endurance, Standstill
-from allstop.core.signals import Said, Signal
+from allstop.core.retries import NO_STREAK, Backoff, LimitPatience, LimitStreak
+from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 
 
@@ -68,7 +68,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     summary: TurnSummary | None = None  # of a turn before this run: it begins with deciding
     edition: int = 1  # of the rules
     guards_files: bool = False  # a person looks when the work changes what steers others
-    endurance: Endurance | None = None  # of limits; None: ten waits for one that names no time
+    endurance: LimitPatience | None = None  # of limits; None: ten waits for one that names no time
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -78,7 +78,7 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     status: str  # completed, interrupted, failed
     error: str = ""
     kind: FailureKind | None = None
-    said: Said = Said(signal=Signal.NONE)
+    said: SignalClaim = SignalClaim(signal=Signal.NONE)
     text: str = ""  # the end of the final message
     plan: str = ""
     change: Change | None = None
@@ -192,7 +192,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     wait_until: datetime | None = None
     waits_for: str = ""
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     done: bool = False
     checked: bool = False
     tree: str = ""

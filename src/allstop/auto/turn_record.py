@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from allstop.auto.state import AutoState, Doing, TurnSummary
-from allstop.core.asks import Ask, words
+from allstop.core.asks import Ask, describe_ask
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Event, Noted, Reached, ThreadOpened
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
-from allstop.core.text import ending, last_line, one_line
+from allstop.core.text import last_chars, last_line, one_line
 
 MOST_DENIED = 100
 """Of one turn, that are remembered."""
@@ -76,8 +76,8 @@ def answered(state: AutoState, doing: Doing, answer: Permit) -> AutoState:
 def completed(state: AutoState, doing: Doing, turn: TurnDone) -> TurnSummary:
     return replace(
         _summary(state, doing, turn),
-        said=turn.said,
-        text=ending(turn.text, 8000),
+        said=turn.claim,
+        text=last_chars(turn.text, 8000),
         was_review=doing.is_review,
     )
 
@@ -114,4 +114,4 @@ def _pending(doing: Doing) -> tuple[str, ...]:
 
 
 def _asked(ask: Ask) -> str:
-    return one_line(words(ask), ASK_CHARS)
+    return one_line(describe_ask(ask), ASK_CHARS)

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from allstop.board import remedies
 from allstop.core import brakes
-from allstop.core.board_specs import Before, TaskSpec
+from allstop.core.board_specs import EarlierAttempts, TaskSpec
 from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.fallback import Roster
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, Failed, FailureKind, Finding, Finish, Integrated, Outcome
-from allstop.core.retries import MOVING, Standstill
-from allstop.core.signals import NOTHING_SAID, Said
+from allstop.core.retries import NO_STREAK, LimitStreak
+from allstop.core.signals import NO_CLAIM, SignalClaim
 from allstop.core.tasks import Task
 from allstop.core.text import counted, one_line
 
@@ -34,12 +34,12 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     thread: str | None = None
     change: Change | None = None
     iteration: int = 0
-    said: Said = NOTHING_SAID
+    said: SignalClaim = NO_CLAIM
     news: str = ""  # what the next prompt adds to the goal
     told: tuple[str, ...] = ()  # by people, and not yet answered by a whole turn
     hears: int = 0  # how many of these the turn that is under way was told
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     wait_until: datetime | None = None
     checked: bool = False
     unable: bool = False  # the last gate had a check in it that could not be run at all
@@ -121,10 +121,10 @@ def _is_flawed(closed: ChildClosed) -> bool:
             return closed.facts.get("flawed") == "yes"
 
 
-def before(task: Task) -> Before:
+def before(task: Task) -> EarlierAttempts:
     """What the next attempt is told of all that went before."""
     flawed = any(attempt.flawed for attempt in task.attempts)
-    return Before(iterations=task.tally.turns, flawed=flawed)
+    return EarlierAttempts(iterations=task.tally.turns, flawed=flawed)
 
 
 def is_flawed(state: TaskState) -> bool:
@@ -156,7 +156,7 @@ def rebuffed(state: TaskState, why: str, news: str) -> TaskState:
     """It said COMPLETE, and that does not count."""
     why = one_line(why, 150)
     times = state.rebuffs + 1 if why == state.rebuff else 1
-    return replace(state, said=NOTHING_SAID, news=news, rebuff=why, rebuffs=times)
+    return replace(state, said=NO_CLAIM, news=news, rebuff=why, rebuffs=times)
 
 
 def out_of_time(state: TaskState, agent: AgentName) -> Finish:
@@ -194,4 +194,4 @@ def _busy_s(state: TaskState, at: datetime) -> float:
     """
     if state.began is None:
         return state.busy_s
-    return state.busy_s + brakes.seconds_in(at - state.began)
+    return state.busy_s + brakes.elapsed_seconds(at - state.began)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from allstop.core.board_specs import BoardSpec
-from allstop.core.brakes import Limits, Tally, seconds_in
+from allstop.core.brakes import Limits, Tally, elapsed_seconds
 from allstop.core.tasks import Attempt, Task
 
 N = TypeVar("N", int, float)
@@ -34,7 +34,7 @@ def _left(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     for attempt in attempts:
         used = used.plus(attempt.tally)
         if attempt.ended_at is not None:
-            took_s += seconds_in(attempt.ended_at - attempt.began_at)
+            took_s += elapsed_seconds(attempt.ended_at - attempt.began_at)
     return Limits(
         turns=_less(limits.turns, used.turns),
         tokens=_less(limits.tokens, used.tokens),

@@ -15,12 +15,12 @@ from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.graph import Board
 from allstop.core.board_specs import (
     EDITION,
+    AgentTerms,
     BoardSpec,
     MergeSpec,
     Mode,
     ReviewMode,
     TaskSpec,
-    Terms,
 )
 from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
 from allstop.core.events import (
@@ -34,7 +34,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import BOARD, AgentName, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.tasks import Attempt, Status, Task, branch_of
 from allstop.core.text import counted, one_line
 
@@ -107,7 +107,7 @@ class BoardPilot:
             case _:
                 return state
 
-    def unheard(self, state: BoardState) -> tuple[str, ...]:
+    def undelivered(self, state: BoardState) -> tuple[str, ...]:
         return ()  # it takes no turns
 
     def evolve_all(self, state: BoardState, events: Sequence[Event]) -> BoardState:
@@ -122,17 +122,17 @@ class BoardPilot:
             state = self.evolve(state, event)
         return state if adding is None else replace(state, board=adding.board())
 
-    def next_move(self, state: BoardState, brief: Brief) -> Move:
+    def next_move(self, state: BoardState, context: PilotContext) -> Move:
         spec, board = state.spec, state.board
         if state.is_braked:
             return Wait(reason=state.brake, for_person=True)
         if board.merges and not state.merging:
             return _merge(state)
-        has_room = state.at_work(brief.now) < spec.slots
-        if has_room and (task := _best(state, brief.now)) is not None:
+        has_room = state.at_work(context.now) < spec.slots
+        if has_room and (task := _best(state, context.now)) is not None:
             return _start(spec, task)
-        until = _free_again_at(state, brief.now)
-        return Wait(reason=_reason(state, brief.now), until=until, for_person=not state.refs)
+        until = _free_again_at(state, context.now)
+        return Wait(reason=_reason(state, context.now), until=until, for_person=not state.refs)
 
 
 def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
@@ -195,7 +195,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
     own = {name: terms for name, terms in spec.terms.items() if name in agents}
     if minutes is not None:  # the task's own time goes before that of any agent
         own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
-    terms = replace(own.get(agents[0], Terms()), account="", attempt_s=None)
+    terms = replace(own.get(agents[0], AgentTerms()), account="", attempt_s=None)
     made = TaskSpec(
         task=task.id,
         goal=f"{task.title}\n\n{task.body}".strip(),

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from allstop.core.brakes import Tally
 from allstop.core.commands import Pause
 from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted, Opened
-from allstop.core.helm import Hold, held, pauses_beneath
+from allstop.core.helm import Hold, hold_after, is_paused_beneath
 from allstop.core.ids import RunId, child_of
 from allstop.core.moves import Outcome, Spawn
 from allstop.core.tasks import Task
@@ -101,8 +101,8 @@ def evolve(watch: Watch, event: Event) -> Watch:
             left = {name: each for name, each in watch.children.items() if name != ref}
             return replace(watch, children=left)
         case Commanded(command=command):
-            hold = held(watch.hold, command, pauses=watch.pauses)
-            pauses = pauses_beneath(watch.hold, command, pauses=watch.pauses)
+            hold = hold_after(watch.hold, command, pauses=watch.pauses)
+            pauses = is_paused_beneath(watch.hold, command, pauses=watch.pauses)
             return replace(watch, hold=hold, pauses=pauses)
         case _:
             return watch

@@ -33,7 +33,7 @@ def gate(state: TaskState) -> Move:
     if is_joining(state):
         message = f"Merge {spec.task} to check it"
         return Integrate(workspace=spec.task, target=spec.target or "", message=message)
-    return RunChecks.by(
+    return RunChecks.for_gate(
         state.held_to,
         spec.task,
         commit=_merge(state.joined),

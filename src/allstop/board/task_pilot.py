@@ -12,7 +12,7 @@ from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
 from allstop.core import fallback as roster
 from allstop.core import work_prompts
-from allstop.core.board_specs import TaskSpec, Terms
+from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
     Commanded,
@@ -28,7 +28,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
+    RESUMABLE,
     Change,
     ChecksDone,
     Deliver,
@@ -46,9 +46,9 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.retries import MOVING, back_at
-from allstop.core.run import Brief
-from allstop.core.signals import NOTHING_SAID, Said, Signal, read_signal
+from allstop.core.retries import NO_STREAK, retry_time
+from allstop.core.run import PilotContext
+from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
 from allstop.core.text import counted, last_line
 
 AGAIN = frozenset(
@@ -106,7 +106,7 @@ class TaskPilot:
                 return replace(state, told=(*state.told, said.words))
             case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
                 news = work_prompts.answered(state.said.text, text)
-                return replace(state, said=NOTHING_SAID, news=news)
+                return replace(state, said=NO_CLAIM, news=news)
             case Commanded(command=Give(commit=commit)):
                 return _given(state, commit)
             case Commanded(command=Retry()):
@@ -114,14 +114,14 @@ class TaskPilot:
             case _:
                 return state
 
-    def unheard(self, state: TaskState) -> tuple[str, ...]:
+    def undelivered(self, state: TaskState) -> tuple[str, ...]:
         return tuple(map(work_prompts.told, state.told[state.hears :]))
 
-    def next_move(self, state: TaskState, brief: Brief) -> Move:
+    def next_move(self, state: TaskState, context: PilotContext) -> Move:
         spec = state.spec
         if state.end is not None:
             return attempts.given_up(state, state.end, state.note)
-        if state.wait_until is not None and brief.now < state.wait_until:
+        if state.wait_until is not None and context.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
             return attempts.out_of_time(state, state.agent)
@@ -141,7 +141,7 @@ class TaskPilot:
         if state.iteration >= spec.iterations:
             note = attempts.not_done(state, counted(spec.iterations, "turn"))
             return attempts.given_up(state, Outcome.TIMED_OUT, note)
-        return _turn(state, brief)
+        return _turn(state, context)
 
 
 def _begun(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
@@ -152,7 +152,7 @@ def _begun(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
         wait_until=None,
         hears=len(state.told),
         began=at,
-        said=NOTHING_SAID,
+        said=NO_CLAIM,
         checked=False,
         delivered=False,
     )
@@ -190,7 +190,7 @@ def _facts(state: TaskState) -> dict[str, str]:
     return {
         "commit": state.change.head if state.change else "",
         "tree": state.tree,
-        **({"gate": gate.mark} if (gate := state.targets_gate) else {}),
+        **({"gate": gate.fingerprint} if (gate := state.targets_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
     }
 
@@ -199,7 +199,7 @@ def _given(state: TaskState, commit: str) -> TaskState:
     """A person's work is work: what was said before it no longer counts."""
     news = _told_of_gift(state.news)
     state = moved_target.apart(state)
-    return replace(state, base="", given=commit, said=NOTHING_SAID, checked=False, news=news)
+    return replace(state, base="", given=commit, said=NO_CLAIM, checked=False, news=news)
 
 
 def _told_of_gift(news: str) -> str:
@@ -218,9 +218,9 @@ def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
     return state
 
 
-def _turn(state: TaskState, brief: Brief) -> Move:
+def _turn(state: TaskState, context: PilotContext) -> Move:
     spec = state.spec
-    agent = roster.pick(state.roster, brief.now)
+    agent = roster.pick(state.roster, context.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
@@ -302,7 +302,7 @@ def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
         told=state.told[state.hears :],
         hears=0,
         failures=0,
-        standstill=MOVING,
+        standstill=NO_STREAK,
         still=_still(state, turn.change),
     )
     match said.signal:
@@ -341,10 +341,10 @@ def _still(state: TaskState, change: Change | None) -> int:
     return 0 if change is not None and change.head != head_before else state.still + 1
 
 
-def _signal(terms: Terms, turn: TurnDone) -> Said:
-    said = turn.said
+def _signal(terms: AgentTerms, turn: TurnDone) -> SignalClaim:
+    said = turn.claim
     if terms.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
-        return Said(signal=Signal.COMPLETE)
+        return SignalClaim(signal=Signal.COMPLETE)
     return said
 
 
@@ -353,7 +353,7 @@ def _has_work(change: Change | None) -> bool:
 
 
 def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
-    if failed.kind in OURS:  # what was cut off may have left locks: take it up anew
+    if failed.kind in RESUMABLE:  # what was cut off may have left locks: take it up anew
         by_a_stop = failed.kind is not FailureKind.INTERRUPTED
         return replace(moved_target.apart(state), base="", stash=state.stash or by_a_stop)
     if failed.kind in BRAKED:
@@ -361,7 +361,9 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
     if failed.kind is FailureKind.CAPPED:
         return _cut(state, failed)
     note = remedies.note_of(failed)
-    if failed.kind in LIMITED and not state.spec.endurance.is_in_vain(failed, state.standstill):
+    if failed.kind in LIMITED and not state.spec.endurance.is_out_of_guesses(
+        failed, state.standstill
+    ):
         return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
         return replace(state, end=Outcome.CRASHED, note=note, failure=failed.kind)
@@ -375,13 +377,13 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
 
 def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
     """It is left alone for longer and longer; one that never says until when, not for ever."""
-    if outlasted := state.spec.endurance.outlasted(failed, at, state.standstill):
-        note = f"{note}; {outlasted}"
+    if overdue_reason := state.spec.endurance.overdue_reason(failed, at, state.standstill):
+        note = f"{note}; {overdue_reason}"
         return replace(state, end=Outcome.FAILED, note=note, failure=failed.kind)
-    standstill = state.standstill.again(failed, at)
-    until = back_at(failed.retry_at, at, standstill.times, state.spec.task)
+    standstill = state.standstill.extended(failed, at)
+    until = retry_time(failed.retry_at, at, standstill.times, state.spec.task)
     is_accounts = failed.kind is not FailureKind.OVERLOADED
     held = state.roster
-    for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
+    for agent in state.spec.agents_sharing_account(state.agent) if is_accounts else (state.agent,):
         held = roster.hold(held, agent, until)
     return replace(state, roster=held, standstill=standstill)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits, cap_of
 from allstop.core.budget import NOTHING, Account, Amount, refuse
-from allstop.core.daily_budget import NAME, Day, Used, day_of, is_limited, near
+from allstop.core.daily_budget import NAME, Day, DayUsage, day_of, is_limited, near_limit
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
@@ -69,9 +69,9 @@ class Days:
         limits = self.limits if helm.grant is None else self.limits_at(now, helm)
         return limits is not UNLIMITED and is_limited(limits)
 
-    def used(self) -> Used:
+    def used(self) -> DayUsage:
         reserved = _sum({**self._open, **self._coming}.values())
-        return Used(spent=self._spent, reserved=reserved, first_at=self._first_at)
+        return DayUsage(spent=self._spent, reserved=reserved, first_at=self._first_at)
 
     async def catch_up(self, now: datetime) -> Day:
         """Read what was written since; on another day, from its beginning."""
@@ -141,7 +141,7 @@ class Days:
 
     def warning(self, now: datetime, helm: Helm) -> str:
         """Once a day for each limit that is nearly reached."""
-        found = near(self.limits_at(now, helm), self.used(), now)
+        found = near_limit(self.limits_at(now, helm), self.used(), now)
         about = found.rpartition(" of ")[0].rpartition(":")[0]
         if not found or about == self._noted:
             return ""
@@ -149,7 +149,7 @@ class Days:
         return found
 
     def _seconds(self, now: datetime) -> float:
-        return Used(first_at=self._first_at).seconds(now)
+        return DayUsage(first_at=self._first_at).seconds(now)
 
     def _fold(self, day: Day, run: RunId, event: Event) -> None:
         match event:

@@ -19,7 +19,7 @@ from allstop.core.events import Commanded, Halted, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import HELM, AgentName, RunId, root_of
 from allstop.core.moves import Outcome
-from allstop.core.run import Folded, OpenMove, Pilot, RunState
+from allstop.core.run import FoldedRun, OpenMove, Pilot, RunState
 from allstop.engine.budgets import Budgets
 from allstop.engine.claimed_roots import Claims
 from allstop.engine.context import EngineContext
@@ -177,7 +177,7 @@ class LocalEngine:
     def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
         self._claims.adopt(root, claim)
 
-    async def take(self, run: RunId, known: Folded[Any] | None = None) -> None:
+    async def take(self, run: RunId, known: FoldedRun[Any] | None = None) -> None:
         """Go on with a run that nobody drives, known or not, and with everything below it.
 
         Raises:
@@ -327,7 +327,7 @@ class LocalEngine:
             self._coming.discard(run)
             self._stir.set()
 
-    async def _embark(self, run: RunId, known: Folded[Any] | None = None) -> DrivenRun | None:
+    async def _embark(self, run: RunId, known: FoldedRun[Any] | None = None) -> DrivenRun | None:
         """Make it ready to be driven; one that can't be driven is not the others' trouble."""
         try:
             records = await self._journal.read(run, after=known.seq if known else 0)

@@ -14,7 +14,7 @@ from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
 from allstop.core.gate import Gate, Protection
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     ChecksDone,
     Failed,
     FailureKind,
@@ -31,7 +31,7 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.retries import Backoff
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 
 BUSY = Backoff(first_s=5.0, factor=2.0, retries=1_000_000)
@@ -72,14 +72,14 @@ class MergePilot:
             case _:
                 return state
 
-    def unheard(self, state: MergeState) -> tuple[str, ...]:
+    def undelivered(self, state: MergeState) -> tuple[str, ...]:
         return ()  # it takes no turns
 
-    def next_move(self, state: MergeState, brief: Brief) -> Move:
+    def next_move(self, state: MergeState, context: PilotContext) -> Move:
         spec, made = state.spec, state.made
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note, facts={"news": state.news})
-        if state.wait_until is not None and brief.now < state.wait_until:
+        if state.wait_until is not None and context.now < state.wait_until:
             is_busy = bool(state.busy)
             return Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
         if made is None and spec.revert:
@@ -88,7 +88,7 @@ class MergePilot:
             return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
         if not state.checked and (gate.checks or _forbids(made.gate)):
-            return RunChecks.by(gate, spec.task, commit=made.commit)
+            return RunChecks.for_gate(gate, spec.task, commit=made.commit)
         if not state.landed:
             return Land(target=spec.target, tip=made.tip, commit=made.commit)
         commit = "" if made.commit == made.tip else made.commit  # the tip is somebody else's
@@ -104,7 +104,7 @@ def _is_known(spec: MergeSpec, made: Integrated) -> bool:
     """Whether this tree has passed this gate: another one may be on the target since."""
     if made.commit == made.tip:
         return True
-    is_same_gate = made.gate is None or made.gate.mark == spec.verified_by
+    is_same_gate = made.gate is None or made.gate.fingerprint == spec.verified_by
     return bool(made.tree) and made.tree == spec.verified and is_same_gate
 
 
@@ -134,7 +134,7 @@ def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
 
 def _failed(state: MergeState, failed: Failed, at: datetime) -> MergeState:
     message = one_line(failed.message, 300)
-    if failed.kind in OURS:
+    if failed.kind in RESUMABLE:
         return state  # what git has, it has: every move looks first
     if failed.kind is FailureKind.MOVED:
         return replace(state, made=None, checked=False)

@@ -14,9 +14,9 @@ import pytest
 from allstop.adapters.agents.socket_clients import Caller
 from allstop.adapters.agents.turn_socket import Doors, _bound, _socket, _through, way_to
 from allstop.adapters.agents.turn_tools import Desk
-from allstop.core.asks import Answer, Leave
+from allstop.core.asks import Answer, Permission
 from allstop.core.moves import Item
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.ports import Box, Isolation
 from allstop.testing.agent_contract import Onlooker, turn
 
@@ -127,7 +127,7 @@ async def test_b7_what_is_said_there_is_of_this_turn(doors):
     assert introduced["result"]["serverInfo"]["name"] == "allstop"
     assert names == ["signal", "progress", "ask"]
     assert not noted["result"]["isError"]
-    assert desk.signals == (Said(signal=Signal.COMPLETE),)
+    assert desk.signals == (SignalClaim(signal=Signal.COMPLETE),)
     assert watch.items == [Item(kind="signal", text="COMPLETE")]
 
 
@@ -342,7 +342,7 @@ class Slow(Onlooker):
             await anyio.sleep_forever()
         finally:
             self.left.set()
-        return Answer(leave=Leave.DENY)
+        return Answer(leave=Permission.DENY)
 
 
 async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(doors):
@@ -382,7 +382,7 @@ async def test_k12_a_line_without_an_end_and_a_crowd_do_no_harm(doors):
         async with visiting(way, call("signal", signal="COMPLETE")) as visitor:
             await answers(visitor)
 
-    assert desk.signals == (Said(signal=Signal.COMPLETE),)
+    assert desk.signals == (SignalClaim(signal=Signal.COMPLETE),)
 
 
 async def _knock(way):

@@ -181,7 +181,7 @@ class _Performance:
         name = f"ask-{len(self._words)}"
         ask = Ask(id=name, kind="question", text=text, questions=(question,))
         answer = await self._watch.ask(ask)
-        (said,) = answer.to(1, "decided by itself")
+        (said,) = answer.answers_to(1, "decided by itself")
         self._words.append(f"{text}: {said}")
 
     async def _flood(self, size: int) -> None:

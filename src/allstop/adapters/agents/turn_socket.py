@@ -29,7 +29,7 @@ from allstop.adapters.agents.box_command import GOODBYE
 from allstop.adapters.agents.output_lines import Lines, LineTooLongError
 from allstop.adapters.agents.socket_clients import Caller, next_caller, on_first_knock
 from allstop.adapters.agents.turn_tools import SERVER, Desk, is_open
-from allstop.core.mcp import PARSE, Call, Message, error, heard
+from allstop.core.mcp import PARSE, Message, ToolCall, error, respond
 from allstop.ports import DESK, Isolation, Launch, Turn
 
 PROGRAM = "allstop"
@@ -237,18 +237,18 @@ class Door:
 
     async def _answer(self, visitor: Caller, sending: anyio.Lock, line: bytes) -> None:
         said = _said_to(line)
-        answer = await self._desk.used(said) if isinstance(said, Call) else said
+        answer = await self._desk.used(said) if isinstance(said, ToolCall) else said
         if answer is not None:
             async with sending:
                 await visitor.send(msgspec.json.encode(answer) + b"\n")
 
 
-def _said_to(line: bytes) -> Message | Call | None:
+def _said_to(line: bytes) -> Message | ToolCall | None:
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
-    return heard(SERVER, message)
+    return respond(SERVER, message)
 
 
 async def _lines(visitor: Caller) -> AsyncGenerator[bytes, None]:

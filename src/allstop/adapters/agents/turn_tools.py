@@ -13,9 +13,9 @@ from msgspec import Meta, Struct
 
 from allstop import __version__
 from allstop.core.asks import Ask, Option, Question
-from allstop.core.mcp import Call, Message, Server, content, tool
+from allstop.core.mcp import Message, Server, ToolCall, content, tool
 from allstop.core.moves import Item
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 from allstop.ports import Turn, Watch
 
@@ -97,7 +97,7 @@ class Desk:
     """What is laid on it in one turn."""
 
     def __init__(self, watch: Watch) -> None:
-        self.signals: tuple[Said, ...] = ()
+        self.signals: tuple[SignalClaim, ...] = ()
         self.met = False  # the agent has come to it, with the word that only it was told
         self._watch = watch
         self._calls = 0
@@ -120,7 +120,7 @@ class Desk:
         except msgspec.ValidationError as error:
             return Told(f"{name}: {error}", is_error=True)
 
-    async def used(self, call: Call) -> Message:
+    async def used(self, call: ToolCall) -> Message:
         """The same for who speaks MCP."""
         told = await self.call(call.name, call.arguments)
         return content(call.id, told.text, is_error=told.is_error)
@@ -129,7 +129,7 @@ class Desk:
         signal, text = Signal(given.signal.lower()), one_line(given.text, TEXT_CHARS)
         if signal is not Signal.COMPLETE and not text:
             return Told(f"{given.signal} needs a text: the reason, or the question.", is_error=True)
-        said = Said(signal=signal, text="" if signal is Signal.COMPLETE else text)
+        said = SignalClaim(signal=signal, text="" if signal is Signal.COMPLETE else text)
         self.signals = (*self.signals, said)
         words = given.signal + (f": {said.text}" if said.text else "")
         await self._watch.saw(Item(kind="signal", text=words))
@@ -146,5 +146,5 @@ class Desk:
         name = f"{NAME}-{self._calls}"
         ask = Ask(id=name, kind="question", text=given.question, questions=(question,))
         answer = await self._watch.ask(ask)
-        (words,) = answer.to(1, "Decide for yourself, carefully, and say what you decided.")
+        (words,) = answer.answers_to(1, "Decide for yourself, carefully, and say what you decided.")
         return Told(words)

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 from typing import TypeAlias
 
 from allstop.adapters.notify.background_call import aside
-from allstop.core.address_policy import Address, parse, real, refusal
+from allstop.core.address_policy import Address, parse, refusal, unwrap_ipv4
 
 Resolve: TypeAlias = Callable[[str], Sequence[Address]]
 """All addresses of a host; OSError or UnicodeError where it has none. It may take its time."""
@@ -40,7 +40,7 @@ async def checked(host: str, resolve: Resolve, *, private: bool) -> Address:
     except (OSError, UnicodeError) as error:
         raise NowhereError("its name leads nowhere") from error
     for address in addresses:
-        own = [real(address)] if _is_ours(real(address)) else []
+        own = [unwrap_ipv4(address)] if _is_ours(unwrap_ipv4(address)) else []
         if why := refusal(address, own=own, private=private):
             raise RefusedError(f"nothing is sent to {address}: {why}")
     return addresses[0]

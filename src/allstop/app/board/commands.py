@@ -19,7 +19,7 @@ from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskC
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM, AgentName
-from allstop.core.run import Folded, RunState
+from allstop.core.run import FoldedRun, RunState
 from allstop.core.tasks import OVER, Changes, NewTask, Task
 from allstop.core.text import one_line
 from allstop.ports import Cursor, Entry, StaleError
@@ -50,8 +50,8 @@ class Read(NamedTuple):
         return self.run.pilot
 
     @property
-    def folded(self) -> Folded[BoardState]:
-        return Folded(self.run, self.cursor.seq)
+    def folded(self) -> FoldedRun[BoardState]:
+        return FoldedRun(self.run, self.cursor.seq)
 
 
 async def read(project: Project) -> Read:

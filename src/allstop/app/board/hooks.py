@@ -40,7 +40,7 @@ async def hooks_at_hand(
             log,
             clock=project.clock,
             show=show,
-            clean=lambda text: project.secrets.scrub(text),
+            clean=lambda text: project.secrets.redact_all(text),
         ) as runner,
         anyio.create_task_group() as group,
     ):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from allstop.adapters.journals.stop_file import Sentinel
 from allstop.app.runs.status import helm_of, record_of
 from allstop.core import run as runs
-from allstop.core.asks import Ask, answered
+from allstop.core.asks import Ask, match_answers
 from allstop.core.commands import Answer, Command, Permit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
@@ -110,7 +110,7 @@ async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Comma
     if not put.questions:
         hint = f"`allstop allow {name}` or `allstop deny {name}`"
         raise AllstopError(f"{run} wants to know whether it may do something", hint)
-    answers = answered(put, texts)
+    answers = match_answers(put, texts)
     if isinstance(answers, str):
         raise AllstopError(answers, "one TEXT for each, in their order")
     return Permit(ask=put.id, allow=True, answers=answers)
@@ -123,7 +123,7 @@ def typed_reply(ask: Ask, words: str) -> Permit | None:
             return Permit(ask=ask.id, allow=words.lower().startswith("y"))
         return None
     texts = tuple(words.split(";")) if len(ask.questions) > 1 else (words,)
-    answers = answered(ask, texts)
+    answers = match_answers(ask, texts)
     return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 

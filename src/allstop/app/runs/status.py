@@ -15,7 +15,7 @@ from allstop.board.dependencies import barred
 from allstop.board.graph import Board
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.asks import in_full, reply
+from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
@@ -146,7 +146,9 @@ async def _board(
         counts=counts(state.board, stopped(state, helm, under)),
         needs_you=[
             *(
-                _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
+                _attention(
+                    task, f"asks: {describe_with_options(ask)}", answer_command(task.id, ask)
+                )
                 for task, ask in asking
             ),
             *(

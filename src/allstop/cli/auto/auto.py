@@ -198,9 +198,9 @@ class _Sitting:
 
     def _waits(self, state: RunState[AutoState]) -> Wait | None:
         from allstop.core.moves import Wait
-        from allstop.core.run import outlook
+        from allstop.core.run import expected_move
 
-        move = outlook(self._story.pilot, state, self._project.clock.now(), self._engine.helm)
+        move = expected_move(self._story.pilot, state, self._project.clock.now(), self._engine.helm)
         return move if isinstance(move, Wait) else None
 
     def _more(self, state: RunState[AutoState]) -> str:

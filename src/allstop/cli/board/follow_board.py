@@ -173,7 +173,7 @@ class Joined:
         if state.open_move is not None:
             return False
         pilot, helm = PILOTS[state.opened.kind], self.live_runs.helm
-        move = runs.outlook(pilot, state, self.clock.now(), helm)
+        move = runs.expected_move(pilot, state, self.clock.now(), helm)
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 
 

@@ -25,7 +25,7 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
-from allstop.core.brakes import AtLimit, Grip, Limits
+from allstop.core.brakes import AtLimit, BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
@@ -209,9 +209,9 @@ def _say_goodbye(
 def limit_of(run: RunState[Any], now: datetime) -> str:
     """The limit at which a run waits."""
     verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
-    if runs.is_short(run, now):
+    if runs.waits_for_budget(run, now):
         return run.waits.removeprefix("limit reached: ")
-    return verdict.reason if verdict.grip is Grip.HARD else run.broke
+    return verdict.reason if verdict.level is BrakeLevel.HARD else run.limit_reached
 
 
 def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:

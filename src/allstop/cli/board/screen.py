@@ -16,7 +16,7 @@ from allstop.board.gate_summary import why
 from allstop.board.statistics import Statistics
 from allstop.cli.keyboard import unseen
 from allstop.cli.log import as_text, print_records
-from allstop.core.asks import in_full, reply
+from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
@@ -91,7 +91,7 @@ def told(record: Record) -> list[Line]:
     if isinstance(event, Opened):
         return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
     if isinstance(event, Asked):
-        do = reply(label_of(record.run), event.ask)
+        do = answer_command(label_of(record.run), event.ask)
         return [line._replace(text=f"{line.text}   → {do}") for line in lines(event)]
     return lines(event)
 
@@ -128,7 +128,7 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
             found += [("!", one_line(note, 300)) for note in notes]
             back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
             return [*back, *(("⚠", why(check)) for check in warned), *found]
-        case TurnDone(said=said, change=change) if change is not None and not change.files:
+        case TurnDone(claim=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
         case _:
@@ -395,6 +395,8 @@ def _how_far(child: RunState[Any]) -> str:
 def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
     if child.open_move is None:
         return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
-    asked = "; ".join(f"asks: {one_line(in_full(ask))}" for ask in child.asks.values())
+    asked = "; ".join(
+        f"asks: {one_line(describe_with_options(ask))}" for ask in child.asks.values()
+    )
     since = child.open_move.started_at
     return asked or describe(child.open_move.move), (now - since).total_seconds()

@@ -12,7 +12,7 @@ from allstop.adapters.agents.acp.tool_calls import BYTES_AT_MOST, CALLS_AT_MOST,
 from allstop.adapters.agents.acp.turn_fold import Fold
 from allstop.adapters.agents.api.call_usage import Spent
 from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.core.asks import NOBODY, Answer, Ask, Leave
+from allstop.core.asks import NOBODY, Answer, Ask, Permission
 from allstop.core.moves import Item
 from allstop.ports import Live
 
@@ -201,7 +201,7 @@ def test_k18_leave_for_a_command_is_asked_in_its_words():
 
     call = wanted.tool_call.tool_call_id
     assert ask == Ask(id=f"{call}:0", argv=("make", "install"), text="make install")
-    assert answer_to(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
+    assert answer_to(wanted, Answer(leave=Permission.ALLOW))["outcome"]["optionId"] == "allow-once"
     assert answer_to(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 

@@ -20,7 +20,7 @@ from allstop.adapters.agents.output_lines import TooLong
 from allstop.adapters.agents.rpc_messages import Message, RequestId
 from allstop.adapters.agents.turn_tools import Desk
 from allstop.core import mcp
-from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.asks import Answer, Ask, Permission, describe_ask
 from allstop.core.moves import Item
 from allstop.core.text import one_line
 from allstop.ports import Live, Turn, Watch
@@ -33,7 +33,7 @@ QUIET_S = 0.4
 """A history that was not told in time is over when nothing came for so long."""
 DRAIN_WITHIN_S = 20.0
 DECIDES = "this agent decides by itself what it asks for"
-_OWN = Answer(leave=Leave.ALLOW, by="allstop")
+_OWN = Answer(leave=Permission.ALLOW, by="allstop")
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
 
 
@@ -234,4 +234,4 @@ def _as_words(text: str) -> str:
 
 
 def _denial(ask: Ask, answer: Answer) -> str:
-    return f"{one_line(words(ask))} {answer.message}".strip()
+    return f"{one_line(describe_ask(ask))} {answer.message}".strip()

@@ -11,7 +11,7 @@ from allstop.adapters.agents.acp.tool_calls import OVER, Calls
 from allstop.adapters.agents.acp.tools import is_ours
 from allstop.adapters.agents.api.call_usage import Reported, Spent, counted, spent
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
 from allstop.programs import Tail
 
@@ -59,14 +59,14 @@ class Fold:
     def end(self) -> Iterator[Item]:
         yield from self.end_of_speech()
         if diff := "".join(self._diffs):
-            yield Item(kind="diff", text=ending(diff, DIFF_CHARS))
+            yield Item(kind="diff", text=last_chars(diff, DIFF_CHARS))
 
     def end_of_speech(self) -> Iterator[Item]:
         kind, text = self._speaks[0], self._speech.text()
         self._speaks, self._speech = ("", ""), Tail(TEXT_BYTES)
         if text.strip():
             self.text = text if kind == "message" else self.text
-            yield Item(kind=kind, text=ending(text, items.ITEM_CHARS))
+            yield Item(kind=kind, text=last_chars(text, items.ITEM_CHARS))
 
     def known(self, call: ToolCall) -> ToolCall:
         """All that was told of it, with this."""
@@ -95,7 +95,7 @@ class Fold:
             yield Live("status", one_line(call.title))
         if call.status in OVER and call.status != known.status:
             if call.status == "completed" and call.kind in items.EDITS:
-                diff = ending(items.diff_of(call), DIFF_CHARS)
+                diff = last_chars(items.diff_of(call), DIFF_CHARS)
                 self._diffs = [*self._diffs, diff][-DIFFS_AT_MOST:]
             if not (is_ours(call) and call.status == "completed"):  # else it is an item already
                 yield items.done(call)

@@ -27,7 +27,7 @@ from allstop.adapters.agents.api.request import Question, ask
 from allstop.adapters.agents.api.token_prices import Tariff
 from allstop.adapters.agents.no_conversations import NO_COPY
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
@@ -126,7 +126,7 @@ class ModelAgent:
     def _usage(self, question: Question, reply: Reply) -> Usage:
         if not reply.begun:
             return Usage()
-        for_hour = question.lifetime is Lifetime.HOUR
+        for_hour = question.lifetime is CacheLifetime.HOUR
         used = spent(reply.reported, question.chars, reply.chars, for_hour=for_hour)
         return Usage(
             input=used.input,

@@ -18,7 +18,7 @@ from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import Question
 from allstop.adapters.agents.api.token_prices import Tariff
 from allstop.core.moves import FailureKind
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
 MARKS = 4
@@ -110,22 +110,22 @@ class Messages:
 
 def prompted(question: Question, system: str) -> dict[str, Any]:
     """The prompt, marked at the end of what will be the same next time."""
-    remembered = question.lifetime is not Lifetime.NONE
+    remembered = question.lifetime is not CacheLifetime.NONE
     marks = question.marked(MARKS - 1 if system else MARKS)
     content = [
-        _block(part.text, question.lifetime if place in marks else Lifetime.NONE)
+        _block(part.text, question.lifetime if place in marks else CacheLifetime.NONE)
         for place, part in enumerate(question.parts)
     ]
     prompt: dict[str, Any] = {"messages": [{"role": "user", "content": content}]}
     if system:
-        lifetime = question.lifetime if remembered else Lifetime.NONE
+        lifetime = question.lifetime if remembered else CacheLifetime.NONE
         prompt["system"] = [_block(system, lifetime)]
     return prompt
 
 
-def _block(text: str, lifetime: Lifetime) -> dict[str, Any]:
+def _block(text: str, lifetime: CacheLifetime) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    if lifetime is Lifetime.NONE:
+    if lifetime is CacheLifetime.NONE:
         return block
     return {**block, "cache_control": {"type": "ephemeral", "ttl": lifetime.value}}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Failed, FailureKind, Usage
 
 ABSURD = 10**9
@@ -30,13 +30,13 @@ class Spent(Struct, frozen=True, kw_only=True):
 
 
 def spent(reported: Reported, chars_in: int, chars_out: int, *, for_hour: bool = False) -> Spent:
-    read = counted(reported.input) or estimate(chars_in, CHARS_A_TOKEN)
+    read = counted(reported.input) or estimate(chars_in, CHARS_PER_TOKEN)
     cached = min(counted(reported.cached) or 0, read)
     return Spent(
         input=read,
         cached=cached,
         written=min(counted(reported.written) or 0, read - cached),
-        output=counted(reported.output) or estimate(chars_out, CHARS_A_TOKEN),
+        output=counted(reported.output) or estimate(chars_out, CHARS_PER_TOKEN),
         for_hour=for_hour,
     )
 

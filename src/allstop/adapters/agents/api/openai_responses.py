@@ -17,7 +17,7 @@ from allstop.adapters.agents.api.json_schemas import strict
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import Question
 from allstop.adapters.agents.api.token_prices import Tariff
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
 MARKS = 4
@@ -131,7 +131,7 @@ def takes_marks(model: str) -> bool:
 
 def marked(question: Question, system: str) -> dict[str, Any]:
     """The prompt with our own marks only: without one, nothing is remembered or charged for."""
-    remembered = question.lifetime is not Lifetime.NONE
+    remembered = question.lifetime is not CacheLifetime.NONE
     marks = question.marked(MARKS - 1 if system else MARKS)
     said = [_block(part.text, mark=place in marks) for place, part in enumerate(question.parts)]
     asked: list[dict[str, Any]] = [{"role": "user", "content": said}]

@@ -77,7 +77,7 @@ def answer(wanted: ControlRequest, told: Answer) -> Mapping[str, Any]:
         }
     if is_question:
         asked = [each["question"] for each in _questions(given)]
-        answers = dict(zip(asked, told.to(len(asked), ALONE), strict=True))
+        answers = dict(zip(asked, told.answers_to(len(asked), ALONE), strict=True))
         given = {**given, "answers": answers}
     return {"behavior": "allow", "updatedInput": given}
 

@@ -9,7 +9,7 @@ from allstop.adapters.agents.claude_code import tools
 from allstop.adapters.agents.claude_code.approvals import EDITS, QUESTION
 from allstop.adapters.agents.claude_code.messages import Block
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 OUTPUT_CHARS = 2000
 MESSAGE_CHARS = 20_000
@@ -20,7 +20,7 @@ _PLANS = frozenset({"ExitPlanMode", "TodoWrite"})
 
 
 def message(text: str) -> Item:
-    return Item(kind="message", text=ending(text, MESSAGE_CHARS))
+    return Item(kind="message", text=last_chars(text, MESSAGE_CHARS))
 
 
 def notice(text: str) -> Item:
@@ -37,7 +37,7 @@ def begun(used: Block) -> str:
 def done(used: Block, came: Block) -> Item | None:
     """A tool that was used, and what came of it."""
     given = used.input or {}
-    output = ending(words(came.content).strip(), OUTPUT_CHARS)
+    output = last_chars(words(came.content).strip(), OUTPUT_CHARS)
     failed = " (failed)" if came.is_error else ""
     if used.name == "Bash":
         return Item(kind="command", text=f"{given.get('command', '')}{failed}\n{output}".strip())
@@ -61,8 +61,8 @@ def _plan(given: dict[str, Any]) -> str:
     if isinstance(todos, list):
         steps = [each for each in todos if isinstance(each, dict)]
         lines = [f"[{each.get('status', '')}] {each.get('content', '')}" for each in steps]
-        return ending("\n".join(lines), OUTPUT_CHARS)
-    return ending(str(given.get("plan") or json.dumps(given, ensure_ascii=False)), OUTPUT_CHARS)
+        return last_chars("\n".join(lines), OUTPUT_CHARS)
+    return last_chars(str(given.get("plan") or json.dumps(given, ensure_ascii=False)), OUTPUT_CHARS)
 
 
 def words(content: Any) -> str:

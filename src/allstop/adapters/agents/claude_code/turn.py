@@ -45,7 +45,7 @@ from allstop.adapters.agents.exception_groups import first_of
 from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES, Line, Lines
 from allstop.adapters.agents.turn_tools import Desk
 from allstop.core import asks
-from allstop.core.mcp import Call
+from allstop.core.mcp import ToolCall
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
 from allstop.programs import Tail
@@ -53,7 +53,7 @@ from allstop.programs import Tail
 ANSWER_WITHIN_S = 10.0
 INTERRUPT_WITHIN_S = 1.0
 UNRULED = "it doesn't show its commands to the rules: they see only those that it asks for"
-FREE = asks.Answer(leave=asks.Leave.ALLOW, by="its box")
+FREE = asks.Answer(leave=asks.Permission.ALLOW, by="its box")
 
 
 class Exchange:
@@ -162,7 +162,7 @@ class Exchange:
                 await self._watch.saw(happening)
             case ControlRequest(request_id=id_, request=request) if request.subtype == MCP:
                 said = said_to(request)
-                if isinstance(said, Call):
+                if isinstance(said, ToolCall):
                     group.start_soon(self._use, id_, said)
                 else:
                     await self._reply(input_lines.permit(id_, {"mcp_response": said}), group)
@@ -211,7 +211,7 @@ class Exchange:
             await self._send(input_lines.permit(wanted.request_id, hook_answer(told)))
         self._asks.pop(wanted.request_id, None)
 
-    async def _use(self, id_: str, call: Call) -> None:
+    async def _use(self, id_: str, call: ToolCall) -> None:
         """One of our tools; as with an ask, it may no longer want to know."""
         with anyio.CancelScope() as scope:
             self._asks[id_] = scope

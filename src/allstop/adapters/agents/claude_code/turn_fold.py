@@ -34,7 +34,7 @@ from allstop.adapters.agents.claude_code.messages import (
 from allstop.adapters.agents.claude_code.todo_list import Plan
 from allstop.adapters.agents.output_lines import Line, TooLong
 from allstop.adapters.agents.reset_times import Moment
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
@@ -100,7 +100,7 @@ class Telling:
         self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
         self._plan = plan or Plan()
-        self._words: MessageWords | None = None
+        self._words: MessageExtractor | None = None
         self._told: Assistant | None = None
         self._limit: RateLimit | None = None
         self._refusal = ""
@@ -152,7 +152,7 @@ class Telling:
             return
         if event.content_block is not None:
             is_reply = event.content_block.name == items.REPLY_TOOL
-            self._words = MessageWords() if is_reply else None
+            self._words = MessageExtractor() if is_reply else None
         if event.delta is not None:
             yield from self._delta(event.delta)
 

@@ -12,8 +12,8 @@ from allstop.adapters.agents.codex.shell_wrapper import argv_of, line_of
 from allstop.adapters.agents.codex.turn_fold import Asked
 from allstop.adapters.agents.rpc_messages import decoded
 from allstop.core import asks
-from allstop.core.asks import Answer, Ask, Leave, Option
-from allstop.core.text import ending, one_line
+from allstop.core.asks import Answer, Ask, Option, Permission
+from allstop.core.text import last_chars, one_line
 
 QUESTION = "item/tool/requestUserInput"
 
@@ -22,7 +22,11 @@ LABEL_CHARS = 200
 MOST_OPTIONS = 20
 ALONE = "Decide for yourself, carefully, and say what you decided."
 
-_DECISIONS = {Leave.ALLOW: "accept", Leave.SESSION: "acceptForSession", Leave.DENY: "decline"}
+_DECISIONS = {
+    Permission.ALLOW: "accept",
+    Permission.SESSION: "acceptForSession",
+    Permission.DENY: "decline",
+}
 
 
 def ask_of(asked: Asked, begun: ThreadItem | None, cwd: str) -> Ask | None:
@@ -49,7 +53,7 @@ def answer_to(asked: Asked, answer: Answer) -> dict[str, object]:
     if asked.method != QUESTION:
         return {"decision": _DECISIONS[answer.leave]}
     questions = msgspec.json.decode(asked.params, type=Approval).questions
-    told = answer.to(len(questions), ALONE)
+    told = answer.answers_to(len(questions), ALONE)
     pairs = zip(questions, told, strict=True)
     return {"answers": {question.id: {"answers": [words]} for question, words in pairs}}
 
@@ -91,4 +95,4 @@ def _put(question: Question) -> asks.Question:
 
 
 def _text(*parts: str | None) -> str:
-    return ending("\n".join(filter(None, parts)), ASK_CHARS)
+    return last_chars("\n".join(filter(None, parts)), ASK_CHARS)
