@@ -422,12 +422,12 @@ def test_b1_a_path_through_a_need_that_came_later_is_found():
     board = board_of(new("a"), new("b"), new("c", needs=("a",)))
     board = graph.edit(board, board["a"], Changes(needs=("b",)))
 
-    assert board.upward == 1
+    assert board.needs_younger == 1
     assert path_between(board, "c", "b") == ["c", "a", "b"]
 
     board = graph.edit(board, board["a"], Changes(needs=()))
 
-    assert board.upward == 0
+    assert board.needs_younger == 0
     assert path_between(board, "c", "b") is None
 
 

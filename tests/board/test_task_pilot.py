@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from allstop.board.task_pilot import AGAIN, TaskPilot
+from allstop.board.task_pilot import RETRIED, TaskPilot
 from allstop.core import work_prompts
 from allstop.core.board_specs import EDITION
 from allstop.core.commands import Answer, Retry, Say, Skip
@@ -392,7 +392,7 @@ def test_failed_checks_after_the_last_iteration_are_the_end():
     assert flight.back(ChecksDone(results=(bad,))).outcome is Outcome.TIMED_OUT
 
 
-@pytest.mark.parametrize("kind", sorted(RESUMABLE | AGAIN | LIMITED))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE | RETRIED | LIMITED))
 def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
     flight = fly(iterations=1)
     flight.back(failed(kind))
@@ -416,7 +416,7 @@ ENDS = {
 
 
 def test_every_kind_of_failure_has_its_place():
-    places = [set(ENDS), RESUMABLE, LIMITED, AGAIN, BRAKED, {FailureKind.CAPPED}]
+    places = [set(ENDS), RESUMABLE, LIMITED, RETRIED, BRAKED, {FailureKind.CAPPED}]
 
     assert set().union(*places) == set(FailureKind)
     assert sum(map(len, places)) == len(FailureKind)
@@ -438,7 +438,7 @@ def test_a_turn_that_was_cut_off_by_us_is_taken_again_at_once(kind):
         assert flight.back(failed(kind)) == first
 
 
-@pytest.mark.parametrize("kind", sorted(AGAIN))
+@pytest.mark.parametrize("kind", sorted(RETRIED))
 def test_a_turn_that_failed_by_chance_is_tried_again_twice_with_longer_waits(kind):
     flight = fly()
 
@@ -732,7 +732,7 @@ def test_b8_k5_a_turn_cut_off_at_its_cap_after_the_gate_is_gone_on_with_and_chec
     half = Change(head="c2", commits=2, files=3)
     move = flight.back(failed(FailureKind.CAPPED, change=half))
     assert move.prompt.text == work_prompts.again(
-        "Fix it", f"{work_prompts.CAPPED}\n\n{work_prompts.told('also fix the docs')}"
+        "Fix it", f"{work_prompts.CAPPED}\n\n{work_prompts.from_person('also fix the docs')}"
     )
     assert isinstance(flight.back(said(COMPLETE, half)), RunChecks)
     assert isinstance(flight.back(ChecksDone()), Deliver)

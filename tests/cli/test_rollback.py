@@ -250,9 +250,9 @@ def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_targe
     ("name", "hint"),
     [
         ("t1", "did you mean T1?"),
-        ("T9", "`allstop list` shows what there is"),
-        ("auto1", "this is for tasks of the board; for others there is `allstop resume auto1`"),
-        ("room:x", "this is for tasks of the board; for others there is `allstop resume room:x`"),
+        ("T9", "`allstop list` shows the tasks"),
+        ("auto1", "`allstop resume auto1` resumes that run"),
+        ("room:x", "`allstop resume room:x` resumes that run"),
     ],
 )
 @pytest.mark.parametrize("command", ["retry", "rollback", "take"])

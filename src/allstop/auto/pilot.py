@@ -98,7 +98,7 @@ class AutoPilot:
     def undelivered(self, state: AutoState) -> tuple[str, ...]:
         if state.doing is None or state.doing.is_aside:
             return ()
-        return tuple(map(prompts.told, state.told[state.doing.hears :]))
+        return tuple(map(prompts.from_person, state.told[state.doing.hears :]))
 
     def next_move(self, state: AutoState, context: PilotContext) -> Move:
         spec = state.spec

@@ -10,7 +10,7 @@ from allstop.core.moves import ChecksDone
 from allstop.core.text import last_chars
 from allstop.core.work_prompts import CAPPED as CAPPED
 from allstop.core.work_prompts import SIGNALS, failed_gate
-from allstop.core.work_prompts import told as told
+from allstop.core.work_prompts import from_person as from_person
 
 REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
@@ -43,7 +43,7 @@ def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
     """The goal is said again each time, so that it can't drift; only the next step is free."""
     parts = [
         f"The goal is still:\n{spec.goal.strip()}",
-        *map(told, said),
+        *map(from_person, said),
         news,
         f"Next step: {step}" if step else "Go on with the next step towards it.",
         SIGNALS,
@@ -52,7 +52,7 @@ def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
 
 
 def review(spec: AutoSpec, said: Sequence[str]) -> str:
-    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(told, said), REVIEW, SIGNALS]
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(from_person, said), REVIEW, SIGNALS]
     return "\n\n".join(parts) + "\n"
 
 

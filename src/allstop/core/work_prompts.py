@@ -138,7 +138,7 @@ def answered(question: str, answer: str) -> str:
     return f"You asked: {question}\nThe answer: {answer}"
 
 
-def told(text: str) -> str:
+def from_person(text: str) -> str:
     return f"A person says: {text}"
 
 

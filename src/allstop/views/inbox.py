@@ -118,9 +118,7 @@ def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
     """A command that helps, and what can be said to it."""
     if runs.waits_for_budget(sight.state, now):
         return "allstop today", "abort"  # allows all runs more
-    if (
-        sight.state.limit_failure in OVER_MACHINE_LIMIT
-    ):  # no budget helps against the disk's or the memory's
+    if sight.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
         return _goes_on(sight), "resume", "abort"
     if root_of(sight.run) == BOARD:
         return f"allstop log {name}", "limit", "abort"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from allstop.board import gate_summary
-from allstop.board.attempt import TaskState, why_not
+from allstop.board.attempt import TaskState, incomplete_reason
 from allstop.core import run as runs
 from allstop.core.asks import describe_with_options
 from allstop.core.brakes import Tally
@@ -279,7 +279,7 @@ def _used(tokens: int) -> str:
 def _changed(change: Change | None, said: SignalClaim) -> str:
     if change is None:
         return ""
-    if said.signal is Signal.COMPLETE and (why := why_not(change)):
+    if said.signal is Signal.COMPLETE and (why := incomplete_reason(change)):
         return f"but {why}"
     if not change.commits:
         return ""

@@ -10,7 +10,7 @@ import msgspec
 
 from allstop.board import task_commands
 from allstop.board.board_pilot import BoardPilot, BoardState
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
@@ -184,7 +184,7 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
         made[:] = [part.id for part in parts]
         edits = [
             EditTask(task=other, changes=Changes(needs=_instead(board[other].needs, task_id, made)))
-            for other in board.nodes[task_id].wanted_by
+            for other in board.nodes[task_id].needed_by
             if board[other].status not in OVER
         ]
         return [AddTasks(tasks=tuple(parts)), *edits, RemoveTask(task=task_id)]
@@ -242,4 +242,4 @@ async def find(project: Project, task_id: str) -> Task:
 
 async def waiting_for(project: Project, task_id: str) -> list[str]:
     """The pending tasks that need one which was given up."""
-    return barred((await read(project)).state.board.tasks()).get(task_id, [])
+    return cancelled_needs((await read(project)).state.board.tasks()).get(task_id, [])

@@ -11,7 +11,7 @@ from msgspec import Struct
 from allstop.adapters.journals.stop_file import Sentinel
 from allstop.board import graph, remedies
 from allstop.board.board_pilot import BoardState
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
 from allstop.core import helm as helms
 from allstop.core import run as runs
@@ -157,7 +157,7 @@ async def _board(
             ),
         ],
         start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
-        waits=state.brake,
+        waits=state.brake_reason,
     )
 
 
@@ -170,7 +170,7 @@ def _start(board: Board) -> str:
         return "allstop run"
     tasks = board.tasks()
     held = (task.id for task in tasks if task.held and not graph.waits_for(board, task))
-    again = next(held, None) or next(iter(barred(tasks)), None)
+    again = next(held, None) or next(iter(cancelled_needs(tasks)), None)
     return f"allstop retry {again}" if again else ""
 
 

@@ -17,7 +17,7 @@ from allstop.app.board.cleanup import sweep
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.interrupts import heed_signals
@@ -191,7 +191,7 @@ def _say_goodbye(
         for line in _held(session):
             screen.note(line)
     if state.is_braked:
-        screen.note(f"{state.brake}. Look at them, then: allstop run")
+        screen.note(f"{state.brake_reason}. Look at them, then: allstop run")
     at_limit = limit_of(run, project.clock.now())
     for task_id, child in session.children():
         if (not only or task_id in only) and (reason := limit_of(child, project.clock.now())):
@@ -292,5 +292,5 @@ def _barred(tasks: list[Task]) -> list[str]:
     return [
         f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it after all:"
         f" allstop retry {need}; or without it: allstop edit {waiting[0]} --needs …"
-        for need, waiting in barred(tasks).items()
+        for need, waiting in cancelled_needs(tasks).items()
     ]

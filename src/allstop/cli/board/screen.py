@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from allstop.board.attempt import TaskState
-from allstop.board.gate_summary import why
+from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
 from allstop.cli.keyboard import unseen
 from allstop.cli.log import as_text, print_records
@@ -126,8 +126,10 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
         case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             found += [("!", one_line(note, 300)) for note in notes]
-            back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
-            return [*back, *(("⚠", why(check)) for check in warned), *found]
+            back = [
+                ("✗", f"failed, back to the agent: {describe_failure(check)}") for check in failed
+            ]
+            return [*back, *(("⚠", describe_failure(check)) for check in warned), *found]
         case TurnDone(claim=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
