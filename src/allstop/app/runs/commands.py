@@ -84,11 +84,11 @@ def leave_for(ask: Ask, *, session: bool = False) -> Permit:
 
 
 def _only_once(ask: Ask) -> str:
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     if ask.kind != "command":
         return "" if ask.kind == "edit" else "nobody can say what it would be next time"
-    return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
+    return not_coverable_reason(ask.argv) if ask.argv else "it is more than plain words"
 
 
 async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Command:
