@@ -1,4 +1,4 @@
-"""B16: what makes the gate worth less is seen, and fails it only where a person said so."""
+"""B16: changes that weaken the gate are found, and fail it only if configured."""
 
 from fnmatch import fnmatchcase
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""B22: which hook an event on a board calls for, and what it is told."""
+"""B22: which hook an event triggers, and its variables."""
 
 from datetime import UTC, datetime
 

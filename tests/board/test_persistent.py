@@ -1,4 +1,4 @@
-"""B3, Q7: collections that are never changed behave like the plain ones, whatever is done to them."""
+"""B3, Q7: persistent collections behave like dict and sorted set."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ CHANGES = st.lists(st.tuples(st.booleans(), st.integers(0, 400)), max_size=150)
 
 
 class Unlucky:
-    """Everybody has the same hash."""
+    """All keys have the same hash."""
 
     def __init__(self, name):
         self.name = name

@@ -1,4 +1,4 @@
-"""B19: what helps a task that can't go on depends on why it ended."""
+"""B19: the remedies for a task depend on the failure that ended it."""
 
 import pytest
 from msgspec.structs import replace

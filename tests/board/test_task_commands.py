@@ -1,4 +1,4 @@
-"""B1, B2, B19: what people may tell a board of its tasks, what is refused and why, what becomes of it."""
+"""B1, B2, B19: commands on tasks: refusals, hints, and changes of the board."""
 
 import math
 
@@ -181,7 +181,7 @@ def test_q7_a_long_chain_in_the_wrong_order_is_put_in_order_quickly():
     assert in_order(chain)[0].id == "t30000"
 
 
-# --- what is said of one task ---
+# --- commands on one task ---
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_q7_a_long_chain_in_the_wrong_order_is_put_in_order_quickly():
     ],
 )
 def test_b1_numbers_that_make_no_sense_are_refused_new_or_changed(said, shown, hint):
-    """B1: from whatever client they come."""
+    """B1: from any client."""
     (name,) = said
     refused = Refusal(f"{name} of a can't be {shown}", hint)
 
@@ -218,7 +218,7 @@ def test_b1_the_name_of_a_thread_is_no_id_of_a_new_task(name):
 
 
 def test_b1_what_was_recorded_before_there_were_bounds_still_holds():
-    """B1: the fold of an old record is what it was."""
+    """B1: an old journal still folds to the same board."""
     board = carried_out(Board(), add(new("a", minutes=1e308)), NOW, merge=False)
 
     assert board["a"].minutes == 1e308
@@ -279,7 +279,7 @@ DONE_TO_IT = {
 @pytest.mark.parametrize("status", list(Status))
 @pytest.mark.parametrize("command", ALLOWED, ids=lambda command: type(command).__name__)
 def test_b2_every_illegal_change_is_refused_and_changes_nothing(command, status):
-    """B2: of a task that nobody works on (one that is active has a run)."""
+    """B2: for a task without an open run (an active one has a run)."""
     board = board_with(status)
     refused = refusal(board, command)
 
@@ -343,7 +343,7 @@ def test_b18_what_is_done_without_any_work_can_not_be_rolled_back():
     assert refusal(board_with(Status.DONE, merged="m1"), RollBack(task="a")) is None
 
 
-# --- what becomes of it ---
+# --- changes of the board ---
 
 
 def told(board, command, merge=True):
@@ -362,7 +362,6 @@ def test_b19_retry_puts_a_task_back_at_once_with_a_further_retry(status):
 
 
 def test_b19_retry_starts_a_fresh_count_of_conflicts():
-    """Its agent has as many goes as at first."""
     task = told(board_with(Status.WAITING, conflicts=2), Retry(task="a"))["a"]
 
     assert task.conflicts == 0

@@ -41,7 +41,7 @@ COMPLETE = "<promise>COMPLETE</promise>"
 WORK = Change(head="c1", commits=1, files=2)
 NO_WORK = Change(head="c0")
 TESTS = {"name": "Tests", "run": "pytest -q"}
-DONE = Finish(outcome=Outcome.DONE)  # without a repository there is nothing more to say
+DONE = Finish(outcome=Outcome.DONE)  # without a repository there are no facts
 VERIFIED = Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
 FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
@@ -69,7 +69,7 @@ def after(seconds):
     return NOW + timedelta(seconds=seconds)
 
 
-# --- the way of a task ---
+# --- the moves of a task ---
 
 
 def test_the_first_turn_has_the_goal_and_the_rules_for_signals():
@@ -121,7 +121,7 @@ def test_a_turn_goes_on_in_the_same_conversation():
 
 
 def test_a_conversation_that_was_opened_is_taken_up_again_after_a_crash():
-    """P7: at the point it had reached."""
+    """P7: in the same conversation."""
     flight = fly()
     flight.start()
     flight.opens("t-7")
@@ -136,7 +136,7 @@ def test_b7_without_a_final_signal_it_is_asked_to_go_on(text):
     assert move.prompt == prompt(work_prompts.again("Fix it", work_prompts.NO_SIGNAL))
 
 
-# --- complete, and yet not ---
+# --- COMPLETE that does not count ---
 
 
 def test_b17_commits_that_would_be_lost_are_not_complete():
@@ -217,7 +217,7 @@ def test_the_failure_is_told_once_and_not_in_the_turn_after_it():
     assert "pytest" not in flight.back(said("hm", WORK)).prompt.text
 
 
-# --- what else an agent may say ---
+# --- other signals and messages ---
 
 
 def test_b7_blocked_ends_with_the_reason():
@@ -227,7 +227,7 @@ def test_b7_blocked_ends_with_the_reason():
 
 
 def test_b7_a_signal_by_a_tool_counts_like_the_line():
-    """B7: and the gate decides, as ever."""
+    """B7: the gate still decides."""
     by_line, by_tool = fly(), fly()
     claim = TurnDone(text="It is done.", signals=(SignalClaim(signal=Signal.COMPLETE),))
 
@@ -235,7 +235,7 @@ def test_b7_a_signal_by_a_tool_counts_like_the_line():
 
 
 def test_b7_signals_that_differ_wait_for_a_person():
-    """B7: a claim that is taken back is no claim."""
+    """B7: a withdrawn claim does not count."""
     claim = TurnDone(
         text="It is done.\n<promise>COMPLETE</promise>",
         signals=(SignalClaim(signal=Signal.BLOCKED, text="no access"),),
@@ -295,7 +295,7 @@ def test_what_people_say_during_a_turn_is_kept_for_the_next():
 
 
 def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
-    """B20: told once; what came after it waits, in its order."""
+    """B20: each message is delivered once, in order."""
     flight = fly()
     flight.told(Say(text="early"))
     flight.start()
@@ -312,7 +312,7 @@ def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
 
 @pytest.mark.parametrize("signal", ["COMPLETE", "BLOCKED: no key"])
 def test_b20_it_is_not_over_before_the_agent_has_heard_what_was_said(signal):
-    """B20: a word that came too late for the turn is not lost."""
+    """B20: a message that came too late for the turn is not lost."""
     flight = fly()
     flight.start()
     flight.told(Say(text="and the tests"))
@@ -400,7 +400,7 @@ def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
     assert isinstance(flight.wait(10**4).next(), TakeTurn)
 
 
-# --- every way to fail ---
+# --- failures ---
 
 ENDS = {
     FailureKind.AUTH: Outcome.FAILED,
@@ -502,7 +502,7 @@ def test_k13_a_limited_agent_that_gives_no_time_is_left_alone_longer_and_longer(
 
 
 def _limited_for(flight, hours, **how):
-    """How it goes on, tried again and again for so long."""
+    """The next move after retries for this long."""
     move, end = None, flight.now + timedelta(hours=hours)
     while flight.now < end and not isinstance(move, Finish):
         move = flight.back(failed(FailureKind.USAGE_LIMITED, message="no more", **how))
@@ -511,7 +511,7 @@ def _limited_for(flight, hours, **how):
 
 
 def test_b8_a_limit_that_names_no_time_is_not_waited_for_without_end():
-    """B8, P5: it is tried for as long as the settings say, then a person has to look."""
+    """B8, P5: it is retried for as long as configured, then it waits for a person."""
     flight = fly(limit_s=7200.0)
 
     assert isinstance(_limited_for(flight, 1.5), Wait)
@@ -546,7 +546,7 @@ def test_b8_the_attempts_of_old_records_wait_as_they_did():
 
 @pytest.mark.parametrize("retry_at", [after(-3600), NOW])
 def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at):
-    """Clocks differ: a time that has passed is no time to come back at once, for ever."""
+    """Clocks differ: a retry time in the past must not cause endless immediate retries."""
     flight = fly()
     move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=retry_at))
 
@@ -555,7 +555,7 @@ def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at
 
 
 def test_b8_what_only_seems_to_be_a_limit_is_tried_again_so_often_and_no_more():
-    """B8, P5: each try is a whole turn of the agent's."""
+    """B8, P5: each try is a whole turn."""
     flight = fly(limit_retries=2)
     guess = failed(FailureKind.RATE_LIMITED, guessed=True, message="429")
     waits = []
@@ -704,7 +704,7 @@ def test_a_spec_that_makes_no_sense_is_refused(spec):
 
 
 def test_k5_a_turn_that_came_to_its_cap_counts_and_the_next_goes_on():
-    """K5: its work is kept, its words are not asked for again."""
+    """K5: its work is kept, and the prompt is not repeated."""
     flight = fly_in_a_workspace(iterations=2)
     flight.back(failed(FailureKind.CAPPED, change=WORK))
 
@@ -722,7 +722,7 @@ def test_k5_after_a_cap_the_agent_is_told_why():
 
 
 def test_b8_k5_a_turn_cut_off_at_its_cap_after_the_gate_is_gone_on_with_and_checked_again():
-    """B8: what passed was the work before it; what a person said is said again, not lost."""
+    """B8: the earlier check doesn't count, and a person's message is sent again."""
     flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t")
     flight.back(said(COMPLETE, WORK))
     flight.start()
@@ -750,7 +750,7 @@ def test_b8_a_turn_that_was_the_last_and_came_to_its_cap_delivers_nothing():
 
 
 def test_k6_a_night_in_which_nobody_drove_it_is_no_time_at_work():
-    """K6: counters survive a restart; what is counted is the time up to the last sign of life."""
+    """K6: counters survive a restart; time counts up to the last activity."""
     flight = fly(attempt_s=1800.0)
     flight.start()
     flight.wait(600)

@@ -1,4 +1,4 @@
-"""K18: whether an agent may do what it asks to do."""
+"""K18: permission requests, rules and answers."""
 
 import msgspec
 import pytest
@@ -90,7 +90,7 @@ def test_what_was_written_before_there_were_verdicts_is_still_understood():
 
 
 def test_f5_what_is_denied_names_the_rule_that_denies_it():
-    """F5: with approvals = never it is not the rule that would have allowed it."""
+    """F5: with approvals = never, no rule is named that would have allowed it."""
     never = Rule(prefix=(), decision=Decision.DENY, why="approvals = never")
     harmless = Ask(
         id="1",

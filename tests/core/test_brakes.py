@@ -1,4 +1,4 @@
-"""K5, K6: limits, and what they say about going on."""
+"""K5, K6: limits, and whether one is near or reached."""
 
 from datetime import timedelta
 

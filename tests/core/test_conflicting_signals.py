@@ -1,4 +1,4 @@
-"""B7: signals by a tool and by the final message; those that differ are a question."""
+"""B7: signals of a tool and of the final message; a contradiction is a question."""
 
 import pytest
 
@@ -22,7 +22,7 @@ QUESTION = SignalClaim(signal=Signal.PENDING, text="Which?")
     ],
 )  # fmt: skip
 def test_b7_signals_that_agree_are_one(text, signals, said):
-    """B7: by whichever way it was given."""
+    """B7: from the tool or from the message."""
     assert TurnDone(text=text, signals=signals).claim == said
 
 
@@ -35,7 +35,7 @@ def test_b7_signals_that_agree_are_one(text, signals, said):
     ],
 )
 def test_b7_signals_that_differ_are_a_question_for_a_person(text, signals, names):
-    """B7: nothing is taken for done that was also said to be blocked."""
+    """B7: a task that is also reported as blocked is not done."""
     said = TurnDone(text=text, signals=signals).claim
 
     assert said.signal is Signal.PENDING

@@ -1,4 +1,4 @@
-"""R5: how much of a talk is sent, and when its front is remembered."""
+"""R5: the context window of a conversation, and prompt caching."""
 
 import pytest
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_r5_elastic_grows_to_24_and_is_cut_back_to_8():
 
 @given(TEXTS, SPECS, st.floats(1.0, 8.0))
 def test_r5_the_budget_is_never_exceeded_and_the_newest_is_never_lost(texts, spec, chars):
-    """R5: for any items and any budget that holds the mark of a cut."""
+    """R5: for any items and any budget that has room for the note on a cut."""
     for text, window in zip(texts, filled(texts, spec, chars), strict=True):
         most = spec.tokens if spec.policy is Policy.STRICT else spec.tokens_max
         allowed = max(most * chars, 60)
@@ -118,7 +118,7 @@ def test_r5_the_lifetime_is_chosen_by_the_gap_between_calls(minutes, expected):
 
 
 def test_r5_a_small_room_with_a_long_least_front_is_not_remembered():
-    """R5: it would cost more than sending the last eight without."""
+    """R5: caching would cost more than sending the last eight items uncached."""
     spec = WindowSpec()
     small = {"front": 400, "item": 150, "step": 2.0}
 

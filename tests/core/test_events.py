@@ -1,4 +1,4 @@
-"""Events are written as JSON and must come back as they were."""
+"""Events survive a round trip through JSON."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""K1, K2: what is said to all, and what lifts it."""
+"""K1, K2: holds of all runs, and the commands that set and end them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""F7, Q20: every decision is made again from the record, and compared with it."""
+"""F7, Q20: a replay makes each decision again and compares it with the journal."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A run is the fold of its record; brakes come before the pilot."""
+"""The state of a run is the fold of its journal; limits are checked before the pilot decides."""
 
 import itertools
 from datetime import timedelta
@@ -46,7 +46,7 @@ LATER = replace(STARTED, helm_stops=1)
 
 
 class Eager:
-    """Always has a turn to take."""
+    """A pilot that always takes a turn."""
 
     kind = "eager"
     ends_when_stopped = False
@@ -83,7 +83,7 @@ def folded(*events, limits=Limits(), pilot=None):  # noqa: B008 - it is frozen
 
 @given(histories())
 def test_any_history_folds_and_can_be_taken_up_at_any_point(events):
-    """Q16: the state is nothing but the fold, so a restart is a fold of what was kept."""
+    """Q16: the state is the fold of the journal, so a restart folds it again."""
     pilot = SCENARIOS[events[0].kind].pilot
     state = run.begin(pilot, events[0])
     for number, event in enumerate(events[1:], start=2):
@@ -333,7 +333,7 @@ def test_an_answer_is_kept_until_the_move_ends():
 
 
 def test_k18_an_answer_does_not_count_for_a_second_question_of_the_same_name():
-    """An agent that was allowed one thing may not use that name for another."""
+    """A permission for one request does not apply to another with the same id."""
     harmless = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("ls",)))
     other = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("rm", "-rf", "/")))
     state = folded(STARTED, harmless, said(Permit(ask="7", allow=True)), other)

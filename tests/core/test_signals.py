@@ -1,4 +1,4 @@
-"""B7: a signal is the last line of the message, exactly, and nothing else is one."""
+"""B7: only the last line of a message can be a signal."""
 
 import re
 

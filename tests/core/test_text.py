@@ -1,4 +1,4 @@
-"""K22: agents' text is text: nothing of it steers a terminal or hides."""
+"""K22: agents' text can't control a terminal or hide characters."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""K18, F5: which commands and which changes of files are allowed, asked about, never done."""
+"""K18, F5: which commands and edits are allowed, asked about or denied."""
 
 import pytest
 from hypothesis import given
@@ -263,7 +263,7 @@ def test_k18_a_character_that_is_not_seen_is_refused(character):
 @pytest.mark.parametrize(
     ("command", "decision"),
     [
-        ("make", ALLOW),  # nobody speaks of it: its box allows it
+        ("make", ALLOW),  # no rule matches: the sandbox allows it
         ("git push", DENY),
         ("make release", ASK),
         ("sudo make", DENY),
@@ -294,7 +294,7 @@ def test_k18_within_a_box_its_temporary_folder_is_its_own(command, decision):
 
 
 def test_k18_within_a_box_rules_allow_a_line_only_if_they_allow_all_of_it():
-    """K18: what the box alone allows, an agent may still want to ask about."""
+    """K18: an agent may ask about commands that only the sandbox allows."""
     policy = Policy(workspace="/home/ann/project", within=True)
     looks, more, makes = (SimpleCommand(words=(word,)) for word in ("ls", "pwd", "make"))
 
@@ -323,7 +323,7 @@ def test_k18_without_a_box_the_temporary_folder_is_everybodys():
     ],
 )
 def test_k18_data_for_a_server_of_this_machine_is_not_carried_away(command, decision):
-    """K18: an agent tries what it has built; every word of that must be known."""
+    """K18: an agent may try its own server if all words are known."""
     assert evaluate(POLICY, line_from_words(tuple(command.split()))).decision is decision
 
 

@@ -1,4 +1,4 @@
-"""Findings in a change that weaken the gate: protected files, deleted or skipped tests, conflict markers."""
+"""Findings in a change: protected files, deleted or skipped tests, and conflict markers."""
 
 from __future__ import annotations
 

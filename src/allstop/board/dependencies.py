@@ -12,7 +12,7 @@ def path_between(board: Board, start: str, end: str) -> list[str] | None:
     """The path on which `start` needs `end`; None if it doesn't.
 
     The search runs from both ends until one is exhausted, because many tasks may need a task that
-    needs few. If each task is younger than its needs, it looks only at tasks between the two in age.
+    needs few. If each task is younger than its needs, only tasks between the two in age matter.
     """
     nodes = board.nodes
     oldest = 0 if board.needs_younger else nodes[end].task.number

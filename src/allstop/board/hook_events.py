@@ -77,7 +77,7 @@ class Child(Struct, frozen=True, gc=False):
 
 
 class HookState(Struct, frozen=True, gc=False):
-    """The state of a journal, a board's or the helm's, that is needed to interpret its next event."""
+    """The state of a board's or the helm's journal, needed to interpret its next event."""
 
     children: dict[str, Child] = {}
     hold: Hold = Hold.NONE

@@ -79,7 +79,7 @@ def without_merge(state: TaskState) -> TaskState:
 
 
 def reject_completion(state: TaskState, gate: ChecksDone, names: str) -> TaskState:
-    """If only the merge failed, the target's commits are merged into the workspace for the agent."""
+    """If only the merge failed, the agent gets the target's commits in its workspace."""
     target, target_merge = state.spec.target or "", state.target_merge
     if not isinstance(target_merge, Integrated):
         return attempt.reject_completion(

@@ -268,7 +268,7 @@ def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
 
 
 class Adding:
-    """Collects successive `AddTasks` and applies them at once, which makes big boards fast to load."""
+    """Collects successive `AddTasks` and applies them at once: big boards load faster."""
 
     def __init__(self, board: Board) -> None:
         self._board = board

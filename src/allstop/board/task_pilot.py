@@ -327,7 +327,7 @@ def _turn_done(state: TaskState, turn: TurnDone) -> TaskState:
 
 
 def _turn_capped(state: TaskState, failed: Failed) -> TaskState:
-    """A turn that reached its token limit counts; the next one continues and gets its messages again."""
+    """A turn that reached its token limit counts; the next one gets its messages again."""
     return replace(
         state,
         change=failed.change or state.change,

@@ -32,7 +32,7 @@ LIMIT_BACKOFF = Backoff(first_s=5.0, factor=3.0, retries=3)
 
 
 def retry_time(told: datetime | None, at: datetime, attempt: int, seed: str) -> datetime:
-    """When to retry a limited agent: at the time it gave if that is in the future, else by backoff."""
+    """When to retry a limited agent: at a future time that it gave, else by backoff."""
     return told if told is not None and told > at else at + LIMIT_BACKOFF.delay(attempt, seed)
 
 

@@ -358,7 +358,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
 
 
 def _busy_seconds(move: OpenMove, event: MoveEnded) -> float:
-    """An interrupted move ends when the run is resumed, maybe days later: count to its last activity."""
+    """An interrupted move ends only when the run is resumed: count to its last activity."""
     result, ended_at = event.result, event.at
     if isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED:
         ended_at = move.seen_at or move.started_at

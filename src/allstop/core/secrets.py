@@ -62,9 +62,9 @@ def redact_patterns(text: str) -> str:
     return _substitute(_PATTERNS, text)
 
 
-def _substitute(looks: Iterable[re.Pattern[str]], text: str) -> str:
-    for look in looks:
-        text = look.sub(rf"\g<1>{HIDDEN}", text)
+def _substitute(patterns: Iterable[re.Pattern[str]], text: str) -> str:
+    for pattern in patterns:
+        text = pattern.sub(rf"\g<1>{HIDDEN}", text)
     return text
 
 
@@ -83,7 +83,7 @@ class Secrets:
         return text
 
     def redact_certain(self, text: str) -> str:
-        """Also replace unmistakable keys and tokens. For people's text, where `key=len` must stay."""
+        """Also replace unmistakable keys. For people's text, where `key=len` must stay."""
         return _substitute(_CERTAIN_PATTERNS, self.redact_known(text))
 
     def redact_all(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The pilot of one merge: merges the work with the target's tip, runs the gate, moves the branch."""
+"""The pilot of one merge: merges work with the target's tip, checks it, moves the branch."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _archive(value: str, where: PathScope) -> str:
 
 
 def _revision(value: str, where: PathScope) -> str:
-    """A revision for git. It may also be a path, or have one after a colon, so it is checked as one."""
+    """A revision for git; it may be a path or contain one, so it is checked as one."""
     if ":" in value and ".." in re.split("[:/]", value):
         return f"{value} may lead outside the workspace"
     before, colon, path = value.rpartition(":")

@@ -102,7 +102,7 @@ def _is_balanced(tokens: list[Token]) -> bool:
 
 
 def _writes(text: str, opened: list[str]) -> bool:
-    """Whether a token writes: a `>` in an action outside parentheses, or a print outside actions."""
+    """Whether it writes: a `>` in an action outside parentheses, or a print outside actions."""
     if "{" not in opened:
         return text in ("print", "printf")
     return text == ">" and opened[-1] != "("

@@ -1,4 +1,4 @@
-"""Commands that are always denied, whatever a person's rules say: destructive, or sending data out."""
+"""Commands that are always denied, whatever a person's rules say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git commands that are allowed unasked: none that writes, fetches, or runs a configured program."""
+"""Git commands allowed unasked: none that writes, fetches or runs a configured program."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Parses a program's arguments by a spec of allowed options and operands, and finds mismatches.
 
 In a spec `-l` is a flag, `-n=num` takes a value, `--arg=name+text` takes two, `--color[=text]` may
-take one, and `-NUM` stands for -1, -20 and so on. Operands are kinds, too; a star after the last one
-allows any number of them.
+take one, and `-NUM` stands for -1, -20 and so on. Operands are kinds, too; a star after the last
+one allows any number of them.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def not_coverable_reason(words: Words) -> str:
 
 
 def evaluate_edit(policy: Policy, paths: Words) -> Verdict:
-    """The verdict on changes of files: allowed inside the workspace but for guarded files, denied outside."""
+    """The verdict on an edit: denied outside the workspace, asked about for guarded files."""
     if not paths:
         return Verdict(decision=Decision.ASK, rule="it doesn't say which files")
     said = [_in_sandbox(policy, _of_path(path, policy.where())) for path in paths]

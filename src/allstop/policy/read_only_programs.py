@@ -1,9 +1,9 @@
 """The table of read-only programs, each with the options that are known to be harmless.
 
-Most omissions are deliberate: `sort -o`, `tree -o` and `xxd`'s second operand write files; `rg --pre`,
-`fd -x` and `sort --compress-program` run programs; `date -s` sets the clock; `man` and `yq` can read
-other files; `yarn`, `pnpm`, `poetry` and `pytest` may load code of the workspace even to print their
-version; `lsof` may resolve names over the network.
+Most omissions are deliberate: `sort -o`, `tree -o` and `xxd`'s second operand write files;
+`rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets the clock; `man` and
+`yq` can read other files; `yarn`, `pnpm`, `poetry` and `pytest` may load code of the workspace even
+to print their version; `lsof` may resolve names over the network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which files may hold secrets, by their names: known files, and data files named after a secret."""
+"""Which files may hold secrets, by name: known files, and data files named after a secret."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A pattern for regular expressions between delimiters, as in sed and awk, that all programs read alike.
+"""A pattern for regular expressions between delimiters that all versions of sed and awk read alike.
 
 Programs differ on brackets: for some, `/[]/`, `/[\\]/` and `/[[:alpha:]/` are complete, for others
-they go on to the next slash. So a bracket must not contain the delimiter or be ambiguous in its end.
+they go on to the next slash. So a bracket must not contain the delimiter or end ambiguously.
 """
 
 from __future__ import annotations
