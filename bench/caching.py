@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from allstop.core.context_window import NO_CACHING, CachePricing, Policy, WindowSpec
+from allstop.core.context_window import NO_CACHING, CachePricing, WindowPolicy, WindowSpec
 from allstop.core.moves import Usage
 from allstop.core.prompt import CacheLifetime, Part, StructuredPrompt
 from allstop.core.room_specs import Seat
@@ -102,7 +102,7 @@ class Cache:
 
 
 def talked(
-    provider: Provider, *, system: int, message: int, turn_s: float, policy: Policy, mode: str
+    provider: Provider, *, system: int, message: int, turn_s: float, policy: WindowPolicy, mode: str
 ) -> float:
     """The bill of both agents' calls; `mode` is ours, default or none."""
     chance = random.Random(7)
@@ -155,9 +155,9 @@ def main() -> None:
             print(f"system {system}, messages {message} tokens, a turn every {span}")
             for provider in PROVIDERS:
                 case = {"system": system, "message": message, "turn_s": turn_s}
-                ours = talked(provider, **case, policy=Policy.ELASTIC, mode="ours")
-                strict = talked(provider, **case, policy=Policy.STRICT, mode="default")
-                none = talked(provider, **case, policy=Policy.STRICT, mode="none")
+                ours = talked(provider, **case, policy=WindowPolicy.ELASTIC, mode="ours")
+                strict = talked(provider, **case, policy=WindowPolicy.STRICT, mode="default")
+                none = talked(provider, **case, policy=WindowPolicy.STRICT, mode="none")
                 print(
                     f"  Q9  {provider.name:18} {ours / strict:5.0%} | {ours / none:5.0%}"
                     f"   ({ours / 1000:,.0f}k, {strict / 1000:,.0f}k, {none / 1000:,.0f}k tokens)"

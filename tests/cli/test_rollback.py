@@ -4,6 +4,7 @@ import pytest
 
 from support.person import MERGE_AT_ONCE, alive, wait_for
 
+FOR_TASKS = "this command is for tasks of the board"
 WORKS = """
 cat >/dev/null
 echo more >>b.txt
@@ -251,8 +252,8 @@ def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_targe
     [
         ("t1", "did you mean T1?"),
         ("T9", "`allstop list` shows the tasks"),
-        ("auto1", "`allstop resume auto1` resumes that run"),
-        ("room:x", "`allstop resume room:x` resumes that run"),
+        ("auto1", f"{FOR_TASKS}; `allstop resume auto1` resumes that run"),
+        ("room:x", f"{FOR_TASKS}; `allstop resume room:x` resumes that run"),
     ],
 )
 @pytest.mark.parametrize("command", ["retry", "rollback", "take"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core import context_window
-from allstop.core.context_window import CachePricing, Policy, Window, WindowSpec
+from allstop.core.context_window import CachePricing, Window, WindowPolicy, WindowSpec
 from allstop.core.prompt import CacheLifetime, part
 
 TEXTS = st.lists(st.text(alphabet="ab ", min_size=0, max_size=3000), max_size=60)
@@ -17,7 +17,7 @@ SPECS = st.builds(
         tokens=tokens,
         tokens_max=tokens + more_tokens,
     ),
-    st.sampled_from(Policy),
+    st.sampled_from(WindowPolicy),
     st.integers(1, 12),
     st.integers(0, 20),
     st.integers(50, 4000),
@@ -33,7 +33,7 @@ def filled(texts, spec, chars_a_token=4.0):
 
 
 def test_r5_strict_sends_exactly_the_last_eight():
-    spec = WindowSpec(policy=Policy.STRICT)
+    spec = WindowSpec(policy=WindowPolicy.STRICT)
     *_, window = filled([f"item {n}" for n in range(30)], spec)
 
     assert [part.text for part in window.parts] == [f"item {n}" for n in range(22, 30)]
@@ -51,7 +51,7 @@ def test_r5_elastic_grows_to_24_and_is_cut_back_to_8():
 def test_r5_the_budget_is_never_exceeded_and_the_newest_is_never_lost(texts, spec, chars):
     """R5: for any items and any budget that has room for the note on a cut."""
     for text, window in zip(texts, filled(texts, spec, chars), strict=True):
-        most = spec.tokens if spec.policy is Policy.STRICT else spec.tokens_max
+        most = spec.tokens if spec.policy is WindowPolicy.STRICT else spec.tokens_max
         allowed = max(most * chars, 60)
         assert window.chars == sum(len(part.text) for part in window.parts)
         assert window.digests == "".join(part.digest for part in window.parts)

@@ -11,13 +11,13 @@ def summary(gate: ChecksDone) -> str:
     if not gate.results and gate.passed:
         return "No verification configured"
     passed = sum(check.passed for check in gate.results)
-    failed = [_graded(check) for check in gate.results if not check.passed]
+    failed = [_describe(check) for check in gate.results if not check.passed]
     fatal = [f"{f.kind.replace('_', ' ')}: {one_line(f.path)}" for f in gate.findings if f.fatal]
     text = "; ".join([f"{passed} of {len(gate.results)} passed", *failed, *fatal])
     return f"{gate.error}: {text}" if gate.error else text
 
 
-def _graded(check: CheckResult) -> str:
+def _describe(check: CheckResult) -> str:
     return describe_failure(check) if check.required else f"warning: {describe_failure(check)}"
 
 

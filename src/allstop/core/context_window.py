@@ -33,16 +33,16 @@ GAP_SHARE = 0.3
 """The weight of one gap between two calls in the moving average."""
 
 
-class Policy(StrEnum):
+class WindowPolicy(StrEnum):
     ELASTIC = "elastic"
     STRICT = "strict"
 
 
-STRICT = Policy.STRICT
+STRICT = WindowPolicy.STRICT
 
 
 class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    policy: Policy = Policy.ELASTIC
+    policy: WindowPolicy = WindowPolicy.ELASTIC
     items: int = 8
     items_max: int = 24
     tokens: int = 3_000
