@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from allstop.core.context_window import FORGETFUL, Memory, Policy, WindowSpec
+from allstop.core.context_window import NO_CACHING, CachePricing, WindowPolicy, WindowSpec
 from allstop.core.moves import Usage
-from allstop.core.prompt import Lifetime, Part, Talk
+from allstop.core.prompt import CacheLifetime, Part, StructuredPrompt
 from allstop.core.room_specs import Seat
 from common import figure, sized
 from support.room_runs import RoomSteps, envelope
@@ -29,7 +29,7 @@ LOOKBACK = 20  # blocks before a mark that a provider searches for a cached pref
 
 class Provider(NamedTuple):
     name: str
-    memory: Memory
+    memory: CachePricing
     steps: int = 1  # cached prefixes are rounded down to multiples of this
     automatic: bool = False  # caches every prefix without marks
 
@@ -37,13 +37,13 @@ class Provider(NamedTuple):
 PROVIDERS = (
     Provider(
         "OpenAI to 5.5",
-        Memory(write=1.0, write_hour=None, minutes=5),
+        CachePricing(write=1.0, write_hour=None, minutes=5),
         steps=128,
         automatic=True,
     ),
-    Provider("OpenAI 5.6+", Memory(write_hour=None, minutes=30)),
-    Provider("Anthropic, 1,024", Memory()),
-    Provider("Anthropic, 4,096", Memory(least=4096)),
+    Provider("OpenAI 5.6+", CachePricing(write_hour=None, minutes=30)),
+    Provider("Anthropic, 1,024", CachePricing()),
+    Provider("Anthropic, 4,096", CachePricing(least=4096)),
 )
 
 
@@ -58,7 +58,7 @@ class Cache:
         self._provider = provider
         self._known: dict[tuple[str, ...], float] = {}  # expiry by prefix
 
-    def bill(self, talk: Talk, now: float, *, default: bool) -> float:
+    def bill(self, talk: StructuredPrompt, now: float, *, default: bool) -> float:
         """`default`: mark the end of the prompt, as the SDKs do by default."""
         memory = self._provider.memory
         blocks = [talk.system, *(part.text for part in talk.parts)]
@@ -73,7 +73,9 @@ class Cache:
         seen = sum(sizes[:found]) // self._provider.steps * self._provider.steps
         if front < memory.least:
             return whole
-        is_hour = not default and talk.lifetime is Lifetime.HOUR and memory.write_hour is not None
+        is_hour = (
+            not default and talk.lifetime is CacheLifetime.HOUR and memory.write_hour is not None
+        )
         price = memory.write_hour if is_hour else memory.write
         lasts = 60.0 if is_hour else memory.minutes
         for mark in marks:
@@ -100,11 +102,11 @@ class Cache:
 
 
 def talked(
-    provider: Provider, *, system: int, message: int, turn_s: float, policy: Policy, mode: str
+    provider: Provider, *, system: int, message: int, turn_s: float, policy: WindowPolicy, mode: str
 ) -> float:
     """The bill of both agents; `mode` is ours, default or none."""
     chance = random.Random(7)
-    memory = provider.memory if mode == "ours" else FORGETFUL
+    memory = provider.memory if mode == "ours" else NO_CACHING
     seats = tuple(Seat(agent=name, memory=memory) for name in ("gpt", "claude"))
     table = RoomSteps(
         seats=seats,
@@ -156,9 +158,9 @@ def main() -> None:
             print(f"system {system}, messages {message} tokens, a turn every {span}")
             for provider in PROVIDERS:
                 case = {"system": system, "message": message, "turn_s": turn_s}
-                ours = talked(provider, **case, policy=Policy.ELASTIC, mode="ours")
-                strict = talked(provider, **case, policy=Policy.STRICT, mode="default")
-                none = talked(provider, **case, policy=Policy.STRICT, mode="none")
+                ours = talked(provider, **case, policy=WindowPolicy.ELASTIC, mode="ours")
+                strict = talked(provider, **case, policy=WindowPolicy.STRICT, mode="default")
+                none = talked(provider, **case, policy=WindowPolicy.STRICT, mode="none")
                 if (system, turn_s) == (2000, 5.0) and message == 600:
                     shares.append(ours / strict)
                 print(

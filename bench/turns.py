@@ -29,7 +29,7 @@ import anyio
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import StartSession
-from allstop.core.context_window import Memory
+from allstop.core.context_window import CachePricing
 from allstop.core.moves import Outcome, TurnDone, Usage
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.engine.hands import Hands
@@ -115,7 +115,7 @@ async def talk(folder: Path, runs: int, turns: int, cpu_at=None) -> None:
         id="s",
         mode=TalkMode.AUTOPILOT,
         goal="Brainstorm features for a cozy bakery website.",
-        seats=tuple(Seat(agent=name, memory=Memory()) for name in agents),
+        seats=tuple(Seat(agent=name, memory=CachePricing()) for name in agents),
         first="gpt",
         guards=Guards(max_turns=turns, max_tokens=10**12, max_minutes=10**6, soft_turns=0),
     )

@@ -210,4 +210,4 @@ def test_k23_short_values_and_names_of_other_things_are_left_alone(project):
     made = project(worker=[writes("w.txt")])
     made.environment.variables.update(MONKEY_KEY="abc", EDITOR="emacs-emacs")
 
-    assert made.secrets.scrub("abc emacs-emacs") == "abc emacs-emacs"
+    assert made.secrets.redact_all("abc emacs-emacs") == "abc emacs-emacs"

@@ -39,7 +39,7 @@ class CountdownPilot:
     def evolve(self, state, event):
         return state - 1 if isinstance(getattr(event, "command", None), Say) else state
 
-    def unheard(self, state):
+    def undelivered(self, state):
         return ()
 
     def next_move(self, state, brief):

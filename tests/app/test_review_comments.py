@@ -77,10 +77,10 @@ async def test_b20_an_agent_at_work_reads_them_at_its_next_turn(project):  # noq
         done = await do(here, task, COMMENT, "web")
 
         assert done.note == "it is read at the next turn"
-        assert (await state_of(here_project, run)).pilot.told == (WORDS,)
+        assert (await state_of(here_project, run)).pilot.messages == (WORDS,)
         await do(here, task, actions.Answer(texts=("this",)), "web")
         await task_is(here_project, task, Status.DONE)
-        assert (await state_of(here_project, run)).pilot.told == ()
+        assert (await state_of(here_project, run)).pilot.messages == ()
         found = await reviews_of(here_project, await commands.find(here_project, task))
         assert [each.remarks[0].quoted for each in found] == ["x"]
 

@@ -288,7 +288,7 @@ def test_k6_a_turn_that_no_longer_fits_the_budget_is_taken_once_more_is_allowed(
     auto = AutoSteps()
     auto.turn()
     auto.fail(FailureKind.OUT_OF_BUDGET, "cost $0.90 + $0.20 of $1.00")
-    assert auto.run.broke
+    assert auto.run.limit_reached
     assert auto.state.end is None
     auto.say(Raise(limits=Limits()))
 

@@ -1,4 +1,4 @@
-"""B5, B11, B12, B17, B18, B19, B21: the board pilot, child by child."""
+"""B5, B11, B12, B17, B18, B19, B21: the board pilot and its child runs."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.board_specs import EDITION, BoardSpec, Mode, TaskSpec, Terms
+from allstop.core.board_specs import EDITION, AgentTerms, BoardSpec, Mode, TaskSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
     AddTasks,
@@ -108,7 +108,7 @@ def test_k13_after_the_limit_its_task_takes_a_slot_though_nobody_said_that_it_go
 
 
 def test_k13_after_the_limit_others_start_by_themselves_where_there_are_slots():
-    """K13: whoever was at the limit may be held by then, and say nothing."""
+    """K13: the limited task may be held by then and report nothing."""
     board = BoardSteps(slots=2, agents=["a"])
     board.add("t1")
     board.rests("t1.1", "every agent is at its limit", later(60))
@@ -185,7 +185,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         iterations=7,
         attempt_s=100.0,
         stuck_after=2,
-        terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
+        terms={"ben": AgentTerms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
         edition=EDITION,
     )
@@ -242,8 +242,8 @@ def test_p5_each_agent_of_an_attempt_works_on_its_own_terms():
 
     spec = msgspec.convert(board.spec_of("t.1"), TaskSpec)
     assert set(spec.terms) == {"b"}
-    assert spec.terms_of("a") == spec.terms_of("c") == Terms(idle_s=60.0)
-    assert spec.terms_of("b") == Terms(done="exit", turn_s=9.0)
+    assert spec.terms_of("a") == spec.terms_of("c") == AgentTerms(idle_s=60.0)
+    assert spec.terms_of("b") == AgentTerms(done="exit", turn_s=9.0)
 
 
 def test_without_an_agent_the_board_says_so():
@@ -297,7 +297,7 @@ def test_b3_the_loop_picks_the_best_and_a_pin_before_it():
     assert board.ends("b.1", Outcome.BLOCKED) == ["hot.1"]
 
 
-# --- how far it goes ---
+# --- count and until ---
 
 
 def test_s1_no_more_than_so_many_start_until_it_is_equipped_again():
@@ -350,7 +350,7 @@ def test_s1_b5_what_a_person_assigns_is_started_though_there_is_enough():
     assert board.tell(Assign(task="c")) == ["c.1"]
 
 
-# --- what agents say ---
+# --- ends of attempts ---
 
 
 def test_b11_a_question_frees_the_slot_and_the_others_go_on():
@@ -508,7 +508,7 @@ def test_b12_they_are_counted_in_the_order_in_which_they_finish():
 
 
 def test_b12_only_a_person_makes_it_go_on():
-    """B12: not even a task that is done after all."""
+    """B12: a task that completes later does not release the brake."""
     board = BoardSteps(slots=4, **NO_MERGE)
     board.add("a", "b", "c", "good", "next")
     for name in "abc":
@@ -569,7 +569,7 @@ def test_b3_the_next_is_chosen_when_a_slot_is_free_and_not_before():
 
 
 def test_k5_all_attempts_at_a_task_share_its_budget():
-    """K5: a task's budget is no run's: who tries again has what is left of it."""
+    """K5: a task's budget spans its attempts: a retry gets the rest of it."""
     limits = {"tokens": 100, "at_limit": "pause"}
     flight = BoardSteps(limits={**limits, "turns": 9}, task_limits={**limits, "tokens": 150})
     flight.add("a")

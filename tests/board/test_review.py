@@ -1,4 +1,4 @@
-"""B17, B18, B19, B21: what a board does with work that is verified, and what people do with it."""
+"""B17, B18, B19, B21: review, approval and merging of verified work."""
 
 from datetime import timedelta
 
@@ -117,7 +117,7 @@ EXITED = Failed(kind=FailureKind.EXITED, message="exit code 1")
 
 
 def attempted(board, ref, *results):
-    """The task pilot's own end of an attempt, with all that came back to it."""
+    """The end of an attempt as the task pilot reports it."""
     flight = PilotSteps(TaskPilot(), {**board.spec_of(ref), "backoff": {"retries": 0}})
     flight.back(WorkspaceOpen(base="c0"))
     for result in results:
@@ -196,7 +196,7 @@ def test_b21_work_that_was_sent_back_still_has_its_past():
 
 
 def test_b21_a_board_from_before_attempts_were_remembered_folds_as_it_did():
-    """B21: what an older version let through is still through."""
+    """B21: work that an older version accepted stays accepted."""
     board = BoardSteps(review="auto")
     board.add("a")
     board.ends("a.1", Outcome.TIMED_OUT, turns=10)
@@ -341,7 +341,7 @@ def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():
 
 
 def test_b17_work_goes_back_to_the_branch_that_it_began_from():
-    """Elsewhere it would arrive with all that the other branch lacks of the first."""
+    """On another branch the merge would bring in unrelated commits."""
     board = BoardSteps(slots=1)
     board.add("a", "b")
     other = Equip(spec=BoardSpec(target="other", agents=("cli",), review=ReviewMode.SKIP, slots=1))
@@ -408,7 +408,7 @@ def test_b18_those_who_need_what_was_rolled_back_wait_again():
     assert board.status("a", "b") == ["pending", "pending"]
 
 
-# --- stepping in ---
+# --- retries and takeovers ---
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.BLOCKED])
@@ -424,7 +424,7 @@ def test_b19_retry_is_a_new_attempt_at_once_in_either_mode(outcome):
 
 
 def test_b3_a_retried_task_waits_its_turn_where_the_loop_picks():
-    """B3: its score counts, 15 less for each retry; where people pick, it is what they picked."""
+    """B3: its score counts, 15 less for each retry; in semi mode a retry counts as chosen."""
     board = BoardSteps(slots=1, errors=9, retries_first=False)
     board.add("a", "b", "c")
     board.ends("a.1", Outcome.FAILED)
@@ -454,7 +454,7 @@ def test_b19_skip_lets_those_go_on_that_waited():
 
 
 def test_b20_a_task_that_rests_is_taken_over_and_its_next_attempt_is_told_what_was_given():
-    """B8, B20: a crash leaves it pending; nobody starts it while a person has it."""
+    """B8, B20: a crash leaves it pending; the board doesn't start it while a person works on it."""
     board = BoardSteps(slots=1, errors=9)
     board.add("a", "b")
     board.tell(SetMode(mode=Mode.SEMI))

@@ -32,7 +32,7 @@ def test_b19_what_helps_depends_on_why_it_failed(scene, visit):
     page = visit().page("inbox")
     failed = page.get_by_role("article", name=FAILED)
 
-    expect(failed).to_contain_text("It would end like this again")
+    expect(failed).to_contain_text("A retry would fail in the same way")
     for label, count in (("Edit", 1), ("Retry", 1), ("Raise the limit", 0)):
         expect(failed.get_by_role("button", name=f"{label}: {FAILED}")).to_have_count(count)
     page.evaluate("where => { location.hash = where }", f"#/task/{scene.id_of(FAILED)}")

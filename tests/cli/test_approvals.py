@@ -35,9 +35,9 @@ def test_k18_many_commands_are_judged_a_line_each(person):
         {
             "command": "echo \ud800",
             "decision": "ask",
-            "rule": "a character that isn't seen: U+D800",
+            "rule": "an invisible character: U+D800",
         },
-        {"command": "ls\x00", "decision": "ask", "rule": "a character that isn't seen: U+0000"},
+        {"command": "ls\x00", "decision": "ask", "rule": "an invisible character: U+0000"},
     ]
 
 

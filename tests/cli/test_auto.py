@@ -308,7 +308,7 @@ steps = [{ signal = "COMPLETE" }]
 
     said, code = person.at_terminal("auto", "Write a parser", keys=[("allow it?", "y\n")])
 
-    assert "asked because: make: unasked only with --version" in said
+    assert "asked because: make: allowed unasked only with --version" in said
     assert code == 0, said
     assert "allows ask-0" in said
     assert "make install: allowed" in person.allstop("log", "auto1")

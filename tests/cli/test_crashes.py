@@ -32,7 +32,7 @@ def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
     (task,) = crashed.json("status")["board"]["needs_you"]
 
     assert "? T1       pending: crashed: signal 9   → allstop run T1" in said
-    assert "`allstop diff T1` shows it, `allstop take T1` lends it to you" in said
+    assert "`allstop diff T1` shows it, `allstop take T1` hands it to you" in said
     assert (task["status"], task["do"]) == ("pending", "allstop run T1")
     assert "`allstop diff T1`" in task["hint"]
 

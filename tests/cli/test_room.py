@@ -85,7 +85,7 @@ def test_r17_a_room_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(
 
     waiting = "claude: usage limited: no more; still so after 0 h"
     assert done.returncode == 3
-    assert f"{waiting}; whatever you say has it tried again" in done.stdout
+    assert f"{waiting}; send any message to try again" in done.stdout
     assert waiting in person.allstop("status")
     again = person.try_allstop("room", "--resume")
     assert (again.returncode, again.stdout.count(waiting)) == (3, 1)

@@ -13,7 +13,7 @@ from allstop.app.agents.registry import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.app.branch_settings import Branches
 from allstop.app.project import Project
-from allstop.core.board_specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
+from allstop.core.board_specs import AgentTerms, BoardSpec, Mode, ReviewMode, ReviewRule
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate, Protection
@@ -43,7 +43,7 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(project):
         target="main",
         agents=(AgentName("a"),),
         fallbacks=(),
-        terms={AgentName("a"): Terms()},
+        terms={AgentName("a"): AgentTerms()},
         mode=Mode.AUTOPILOT,
         slots=2,
         gate=Gate(checks=(Check(name="Tests", run="make test"),), protected=PROTECTED),
@@ -130,10 +130,10 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(project):
         agents=(AgentName("b"),),
         fallbacks=(),
         terms={
-            AgentName("a"): Terms(
+            AgentName("a"): AgentTerms(
                 done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000, attempt_s=300.0
             ),
-            AgentName("b"): Terms(turn_s=600.0, idle_s=600.0),
+            AgentName("b"): AgentTerms(turn_s=600.0, idle_s=600.0),
         },
         mode=Mode.SEMI,
         slots=4,

@@ -228,7 +228,7 @@ async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path,
     """B7, F5: `allstop mcp` in its box, as a server and as a command; with no box as well."""
     from allstop.adapters.agents.turn_socket import TurnSockets
     from allstop.core.moves import Item
-    from allstop.core.signals import Said, Signal
+    from allstop.core.signals import Signal, SignalClaim
     from allstop.testing.agent_contract import RecordingWatch, turn
 
     agent = CommandAgent(
@@ -248,7 +248,7 @@ async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path,
     assert rest[0].startswith("signal: Invalid enum value 'DONE'")
     assert rest[1:3] == ["code 1", "code 2"]
     assert rest[3].startswith('{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"signal"')
-    assert result.said == Said(signal=Signal.COMPLETE)
+    assert result.claim == SignalClaim(signal=Signal.COMPLETE)
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),
         Item(kind="signal", text="COMPLETE"),

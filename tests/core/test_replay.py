@@ -1,4 +1,4 @@
-"""F7, Q20: every decision is made again from the record, and compared with it."""
+"""F7, Q20: a replay makes each decision again and compares it with the journal."""
 
 import msgspec
 import pytest
@@ -87,11 +87,11 @@ def task_record(*events, **spec):
     record = [opened]
     pilot = SCENARIOS["task"].pilot
     from allstop.core import run
-    from allstop.core.moves import on_record
+    from allstop.core.moves import without_prompt_text
 
     for number, result in enumerate(events, start=1):
         move = run.choose(pilot, run.fold(pilot, record), NOW)
-        record.append(MoveStarted(at=NOW, id=number, move=on_record(move)))
+        record.append(MoveStarted(at=NOW, id=number, move=without_prompt_text(move)))
         record.append(MoveEnded(at=NOW, id=number, result=result))
     return record
 

@@ -1,4 +1,4 @@
-"""U2: what a person says of lines of an agent's work, and how the agent reads it."""
+"""U2: comments on lines of an agent's work, and the message made from them."""
 
 from allstop.board import graph, task_commands
 from allstop.board.graph import Board

@@ -26,7 +26,7 @@ from allstop.core.events import ChildWaited, ChildWentOn, Closed, MoveEnded, Mov
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, OpenWorkspace, Outcome, RunChecks, TakeTurn
 from allstop.core.replay import differences
-from allstop.core.run import Folded, fold
+from allstop.core.run import FoldedRun, fold
 from allstop.core.tasks import NewTask
 from allstop.engine.send import send_command
 from allstop.engine.steps import Waiting
@@ -285,7 +285,7 @@ async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world)
         await begin(engine)
         await anyio.sleep(1)
     records = await world.journal.read("board")
-    known = Folded(fold(BoardPilot(), [record.event for record in records]), records[-1].seq)
+    known = FoldedRun(fold(BoardPilot(), [record.event for record in records]), records[-1].seq)
     read, whole = world.journal.read, []
 
     async def noting(run, after=0):

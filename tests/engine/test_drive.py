@@ -450,10 +450,10 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
         def evolve(self, state, event):
             return state
 
-        def unheard(self, state):
+        def undelivered(self, state):
             return ()
 
-        def next_move(self, state, brief):
+        def next_move(self, state, context):
             raise ZeroDivisionError("oops")
 
     world.pilots = {**world.pilots, "broken": Broken()}

@@ -46,10 +46,10 @@ class Sour:
             raise ZeroDivisionError("oops")
         return state
 
-    def unheard(self, state):
+    def undelivered(self, state):
         return ()
 
-    def next_move(self, state, brief):
+    def next_move(self, state, context):
         return TURN if state.get("works") else Wait(reason="idle")
 
 
@@ -88,10 +88,10 @@ class Careless:
     def evolve(self, state, event):
         return (state[0], state[1] + isinstance(event, MoveStarted))
 
-    def unheard(self, state):
+    def undelivered(self, state):
         return ()
 
-    def next_move(self, state, brief):
+    def next_move(self, state, context):
         spec, spawned = state
         return Wait(reason="waits") if spawned else Spawn(**spec)
 

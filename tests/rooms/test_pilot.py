@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Retry, Say
-from allstop.core.context_window import FORGETFUL, Memory
+from allstop.core.context_window import NO_CACHING, CachePricing
 from allstop.core.events import Stopped
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
-from allstop.core.prompt import prompt_of
-from allstop.core.retries import Endurance
-from allstop.core.room_specs import TRY, Ending, Seat, TalkMode
+from allstop.core.prompt import prompt_from
+from allstop.core.retries import LimitPatience
+from allstop.core.room_specs import RETRY_HINT, Ending, Seat, TalkMode
 from allstop.kinds import KINDS
 from allstop.views.runs import view
 from support.room_runs import NOON, RoomSteps, envelope, session_spec
@@ -47,7 +47,7 @@ def test_r4_what_an_agent_is_told():
     assert move.prompt.whole.endswith("Return JSON only per schema—no extra text.")
 
 
-@pytest.mark.parametrize("memory", [Memory(), FORGETFUL])
+@pytest.mark.parametrize("memory", [CachePricing(), NO_CACHING])
 def test_q20_a_prompt_is_digested_as_if_it_were_looked_through(memory):
     """Q20: cached digests of window parts equal computed ones, also for a shorter window."""
     seats = tuple(Seat(agent=agent, memory=memory) for agent in ("gpt", "claude"))
@@ -55,7 +55,7 @@ def test_q20_a_prompt_is_digested_as_if_it_were_looked_through(memory):
     for number in range(40):
         table.turn(message=f"{number} " + "words " * number)
 
-    assert table.prompts == [prompt_of(prompt.talk) for prompt in table.prompts]
+    assert table.prompts == [prompt_from(prompt.talk) for prompt in table.prompts]
 
 
 def test_r4_the_round_in_autopilot():
@@ -485,7 +485,7 @@ def limited_until_it_pauses(table, **more):
 @pytest.mark.parametrize("command", [Say(text="go on"), Resume(), Retry()])
 def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(told, command):
     """R17, P5: retries end after the configured time; a person resumes without loss."""
-    table = RoomSteps(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(most_s=7200.0))
     table.turn(message="Once upon a time.")
 
     took = limited_until_it_pauses(table, retry_at=told)
@@ -496,7 +496,7 @@ def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(to
         FailureKind.USAGE_LIMITED,
     )
     assert table.move() == Wait(reason=reason, for_person=True, failure=limited)
-    assert table.told("warning")[-1] == f"{reason}; {TRY}"
+    assert table.told("warning")[-1] == f"{reason}; {RETRY_HINT}"
     table.say(command)
     assert table.begin().agent == "claude"
     table.end(Failed(kind=FailureKind.USAGE_LIMITED))
@@ -505,7 +505,7 @@ def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(to
 
 
 def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited():
-    table = RoomSteps(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(most_s=7200.0))
     limited_until_it_pauses(table)
 
     table.say(Say(text="@claude go on"))
@@ -515,7 +515,7 @@ def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited
 
 def test_p5_what_only_seems_to_be_a_limit_pauses_the_room_after_some_tries():
     """P5: each attempt is a whole turn."""
-    table = RoomSteps(AUTOPILOT, endurance=Endurance(guesses=2, most_s=7200.0))
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(guesses=2, most_s=7200.0))
 
     assert limited_until_it_pauses(table, guessed=True) < timedelta(minutes=2)
     assert table.move().reason == "gpt: usage limited: no more; still so, 3 times in a row"

@@ -24,7 +24,7 @@ from allstop.core.events import (
 )
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import HELM
-from allstop.core.moves import OURS, Failed, FailureKind, Spawn, TakeTurn, TurnDone
+from allstop.core.moves import RESUMABLE, Failed, FailureKind, Spawn, TakeTurn, TurnDone
 
 CUT = {FailureKind.CANCELLED, FailureKind.DISCARDED}
 
@@ -212,7 +212,7 @@ class Auditor:
             case Reached():
                 self._may_speak(run, state, event, later)
                 pilot = self._pilots[state.opened.kind]
-                rule(pilot.unheard(state.pilot), "a delivered message was pending", run)
+                rule(pilot.undelivered(state.pilot), "a delivered message was pending", run)
             case Closed():
                 rule(state.closed is None, "a run is closed once", run)
                 rule(state.open_move is None, "no move is open when a run closes", run)
@@ -265,7 +265,7 @@ class Auditor:
         failed = isinstance(event.result, Failed)
         if self.is_cut(run):
             rule(
-                failed and event.result.kind in OURS | {FailureKind.OUT_OF_BUDGET},
+                failed and event.result.kind in RESUMABLE | {FailureKind.OUT_OF_BUDGET},
                 "no result of an agent is accepted after a stop",
                 run,
                 event,

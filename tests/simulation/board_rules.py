@@ -19,7 +19,7 @@ from allstop.core.commands import (
 from allstop.core.events import MoveStarted
 from allstop.core.helm import Hold
 from allstop.core.moves import Outcome, Spawn, Wait
-from allstop.core.run import outlook
+from allstop.core.run import expected_move
 from allstop.core.tasks import OVER, STALLED, Status
 from board import random_boards
 from simulation.auditor import rule
@@ -155,7 +155,7 @@ def check_at_rest(run, state, now):
     may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
     has_room = pilot.at_work(now) < pilot.spec.slots
     ready = somebody_is_free_for(random_boards.ready(pilot.board), pilot, now)
-    move = outlook(PILOT, state, now)
+    move = expected_move(PILOT, state, now)
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked
     rule(not left, "no slot is idle while a task is ready", run, ready)

@@ -8,7 +8,7 @@ from allstop.adapters.agents.api.openai_responses import ollama_agent, openai_ag
 from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.clock import SystemClock
 from allstop.core.ids import RunId
-from allstop.core.prompt import Lifetime, Part, Talk, prompt_of
+from allstop.core.prompt import CacheLifetime, Part, StructuredPrompt, prompt_from
 from allstop.ports import Turn
 from allstop.testing.model_server import Protocol
 
@@ -77,13 +77,13 @@ CONNECTORS = (OPENAI, OLLAMA, ANTHROPIC)
 
 
 def turn_with_talk(
-    *parts, system="You are gpt.", lifetime=Lifetime.NONE, schema=None, run="room-1", **more
+    *parts, system="You are gpt.", lifetime=CacheLifetime.NONE, schema=None, run="room-1", **more
 ):
     """A turn with a conversation as prompt; parts that start with * are marked for the cache."""
-    talk = Talk(
+    talk = StructuredPrompt(
         system=system,
         parts=tuple(Part(text=text.lstrip("*"), keep=text.startswith("*")) for text in parts),
         lifetime=lifetime,
         reply_schema=schema,
     )
-    return Turn(run=RunId(run), prompt=prompt_of(talk), **more)
+    return Turn(run=RunId(run), prompt=prompt_from(talk), **more)

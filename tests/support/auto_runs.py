@@ -22,7 +22,7 @@ from allstop.core.moves import (
     Usage,
     Wait,
     WorkspaceOpen,
-    on_record,
+    without_prompt_text,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -85,7 +85,7 @@ class AutoSteps:
         return move
 
     def started(self, move):
-        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=on_record(move)))
+        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=without_prompt_text(move)))
 
     def ended(self, result):
         self.now += timedelta(seconds=10)

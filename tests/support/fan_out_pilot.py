@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from allstop.core.brakes import Limits
 from allstop.core.events import ChildClosed, Event, MoveStarted
 from allstop.core.moves import Finish, Move, Outcome, Spawn, Wait
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 
 
 class FanOutSpec(Struct, frozen=True, kw_only=True):
@@ -51,10 +51,10 @@ class FanOutPilot:
             case _:
                 return state
 
-    def unheard(self, state: FanOutState) -> tuple[str, ...]:
+    def undelivered(self, state: FanOutState) -> tuple[str, ...]:
         return ()
 
-    def next_move(self, state: FanOutState, brief: Brief) -> Move:
+    def next_move(self, state: FanOutState, context: PilotContext) -> Move:
         spec = state.spec
         if state.waiting and len(state.afloat) < spec.at_once:
             ref = state.waiting[0]

@@ -17,7 +17,7 @@ from allstop.core.events import (
     ThreadOpened,
 )
 from allstop.core.ids import HELM
-from allstop.core.moves import OURS, Failed, Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.moves import RESUMABLE, Failed, Item, Outcome, Spawn, TurnDone, Usage
 from allstop.core.replay import differences
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities
@@ -132,6 +132,6 @@ def assert_nothing_began_and_no_word_counted(journal):
             assert not isinstance(event, MoveStarted | ThreadOpened | Reached | Asked), (run, event)
             if isinstance(event, MoveEnded):
                 assert isinstance(event.result, Failed), (run, event)
-                assert event.result.kind in OURS
+                assert event.result.kind in RESUMABLE
             if isinstance(event, Opened):
                 assert run not in stopped, "a child was born after the stop"

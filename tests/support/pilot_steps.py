@@ -19,7 +19,7 @@ from allstop.core.events import (
     Reached,
     ThreadOpened,
 )
-from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, on_record
+from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, without_prompt_text
 from allstop.core.tasks import NewTask
 from support.strategies import NOW
 
@@ -47,13 +47,15 @@ class PilotSteps:
         return self.next()
 
     @property
-    def unheard(self):
-        return self._pilot.unheard(self.state.pilot)
+    def undelivered(self):
+        return self._pilot.undelivered(self.state.pilot)
 
     def start(self):
         move = self.next()
         assert not isinstance(move, Wait | Finish), f"nothing to carry out: {move}"
-        self._write(MoveStarted(at=self.now, id=self.state.moves + 1, move=on_record(move)))
+        self._write(
+            MoveStarted(at=self.now, id=self.state.moves + 1, move=without_prompt_text(move))
+        )
 
     def end(self, result):
         self._write(MoveEnded(at=self.now, id=self.state.moves, result=result))

@@ -9,7 +9,7 @@ from allstop.board.board_pilot import BoardPilot
 from allstop.board.task_pilot import TaskPilot
 from allstop.core.board_specs import EDITION
 from allstop.core.brakes import AtLimit, Limits
-from allstop.core.context_window import Memory
+from allstop.core.context_window import CachePricing
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.run import Pilot
 from allstop.merges.pilot import MergePilot
@@ -140,7 +140,7 @@ def some_session(chance: Random, number: int, agents: Sequence[str]) -> SessionS
                 max_tokens=TOKENS_A_TURN,
                 turn_s=chance.choice([60.0, 900.0]),
                 idle_s=chance.choice([60.0, 600.0]),
-                memory=Memory(),
+                memory=CachePricing(),
             )
             for agent in table
         ),

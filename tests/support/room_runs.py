@@ -7,7 +7,7 @@ from allstop.core import run
 from allstop.core.commands import Resume, StartSession
 from allstop.core.events import Commanded, MoveEnded, MoveStarted, Opened
 from allstop.core.helm import Helm
-from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage, on_record
+from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage, without_prompt_text
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.rooms.pilot import RoomPilot
 
@@ -79,7 +79,7 @@ class RoomSteps:
         move = self.move()
         assert isinstance(move, TakeTurn), move
         self.prompts.append(move.prompt)
-        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=on_record(move)))
+        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=without_prompt_text(move)))
         return move
 
     def end(self, result, takes_s=1.0, held_s=0.0):

@@ -45,7 +45,7 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    on_record,
+    without_prompt_text,
 )
 from board import random_boards
 from support.random_runs import SCENARIOS, some_limits, some_session
@@ -167,7 +167,7 @@ def _next_events(chance, pilot, state, at):
                 MoveEnded(at=at, id=number, result=Spawned(run=f"x/{ref}")),
             ]
         case _:
-            return [MoveStarted(at=at, id=number, move=on_record(move))]
+            return [MoveStarted(at=at, id=number, move=without_prompt_text(move))]
 
 
 def _some_command(chance, state):

@@ -13,7 +13,7 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Allstop, StartSession
 from allstop.core.ids import BOARD, HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
-from allstop.core.retries import Endurance
+from allstop.core.retries import LimitPatience
 from allstop.core.tasks import Attempt, NewTask, Status, Task
 from allstop.kinds import KINDS, PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
@@ -92,7 +92,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
     """K13, R17: the reason is the provider's, the hint is ours."""
     world = InMemoryWorld()
     world.agent("cli", Failed(kind=FailureKind.USAGE_LIMITED, message="no more"), DONE)
-    at_once = Endurance(most_s=0.0)
+    at_once = LimitPatience(most_s=0.0)
     async with world.running() as engine:
         if kind == "auto":
             thread = AutoSpec(goal="x", agent="cli", endurance=at_once, edition=EDITION)
@@ -106,7 +106,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
 
     assert waiting.kind is Kind.PAUSED
     assert "usage limited: no more" in waiting.text
-    assert waiting.hint.startswith("Its provider takes no more for now")
+    assert waiting.hint.startswith("Its provider limits it for now")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     assert next(each.text for each in waiting if each.task == "blocked") == "no access"
     broken = next(each for each in waiting if each.task == "broken")
     assert broken.options == ("edit", "retry", "rollback", "split", "skip")
-    assert broken.hint.startswith("It would end like this again")
+    assert broken.hint.startswith("A retry would fail in the same way")
 
 
 def test_b17_work_that_could_not_be_merged_waits_with_what_helps():

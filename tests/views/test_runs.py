@@ -244,15 +244,15 @@ def test_moves_in_words(move, words):
         (TurnDone(text="Not COMPLETE"), "Not COMPLETE"),
         (
             TurnDone(text="a\nCOMPLETE\n"),
-            "COMPLETE (no signal: that is <promise>COMPLETE</promise>)",
+            "COMPLETE (not a signal; the format is <promise>COMPLETE</promise>)",
         ),
         (
             TurnDone(text="<promise>done</promise>"),
-            "<promise>done</promise> (no signal: that is <promise>COMPLETE</promise>)",
+            "<promise>done</promise> (not a signal; the format is <promise>COMPLETE</promise>)",
         ),
         (
             TurnDone(text="BLOCKED: no key"),
-            "BLOCKED: no key (no signal: that is <promise>BLOCKED: …</promise>)",
+            "BLOCKED: no key (not a signal; the format is <promise>BLOCKED: …</promise>)",
         ),
         (
             TurnDone(

@@ -338,7 +338,9 @@ async def _tell_board(supervisor: Supervisor, orders: Sequence[commands.Command]
     """Why nothing starts all the same; "" where it does."""
     told = await boards.tell(supervisor.project, lambda state: orders)
     await supervisor.board_at_hand()  # which lifts the brake of one that nobody drove
-    brake = (await boards.read(supervisor.project)).state.brake if told.state.is_braked else ""
+    brake = (
+        (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
+    )
     return f"{brake}: the loop waits until you resume the board" if brake else ""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from allstop.adapters.live_text import LiveTextSender
 from allstop.core.ids import RunId
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.engine.local import LocalEngine
 from allstop.ports import Live
 from allstop.views.kind import Kind
@@ -29,7 +29,7 @@ class LiveText:
         self._kinds = kinds
         self._engine = engine
         self._utter = utter
-        self._spoken: dict[RunId, tuple[str, MessageWords]] = {}  # each room's latest call
+        self._spoken: dict[RunId, tuple[str, MessageExtractor]] = {}  # each room's latest call
 
     def show(self, run: RunId, live: Live) -> None:
         state = self._engine.state(run)
@@ -41,9 +41,9 @@ class LiveText:
         if text:
             self._utter(run, Live(live.kind, text), call)
 
-    def _words(self, run: RunId, call: str) -> MessageWords:
+    def _words(self, run: RunId, call: str) -> MessageExtractor:
         if run not in self._spoken or self._spoken[run][0] != call:
-            self._spoken[run] = (call, MessageWords())
+            self._spoken[run] = (call, MessageExtractor())
         return self._spoken[run][1]
 
 

@@ -177,8 +177,8 @@ class Project:
         from allstop.core.events import Commanded
 
         if isinstance(event, Commanded):
-            return self.secrets.veiled_in(event)
-        return self.secrets.hidden_in(event)
+            return self.secrets.redact_certain_in(event)
+        return self.secrets.redact_known_in(event)
 
     @property
     def is_trusted(self) -> bool:

@@ -13,7 +13,7 @@ from allstop.app.runs.commands import speak
 from allstop.app.runs.status import record_of
 from allstop.core import bounds, brakes
 from allstop.core import run as runs
-from allstop.core.brakes import Grip, Limits
+from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.commands import Raise
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -98,7 +98,7 @@ def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
     limits = before if more.times is None else _multiplied(state, more.times, now)
     limits = changed(limits, more)
     verdict = brakes.check(limits, state.tally, state.opened.at, now)
-    if verdict.grip is Grip.HARD:
+    if verdict.level is BrakeLevel.HARD:
         raise AllstopError(f"it would still be at its limit: {verdict.reason}", "allow it more")
     return limits
 
@@ -133,9 +133,11 @@ async def hold_to_settings(
     state, now = runs.fold(recorded.pilot, recorded.events), project.clock.now()
     if limits is None or state.closed is not None:
         return
-    is_at_limit = brakes.check(state.limits, state.tally, state.opened.at, now).grip is Grip.HARD
-    may = brakes.check(limits, state.tally, state.opened.at, now).grip is not Grip.HARD
-    if may and limits != state.limits and (is_at_limit or state.broke):
+    is_at_limit = (
+        brakes.check(state.limits, state.tally, state.opened.at, now).level is BrakeLevel.HARD
+    )
+    may = brakes.check(limits, state.tally, state.opened.at, now).level is not BrakeLevel.HARD
+    if may and limits != state.limits and (is_at_limit or state.limit_reached):
         await speak(project, recorded.run, Raise(limits=limits), by)
 
 

@@ -153,7 +153,7 @@ def appraiser(
         root, rules = home(asking), rules_of(project.settings.approvals.rules)
         policy = Policy(workspace=root, rules=rules)
         if not launcher.isolation.boxed:
-            policy = replace(policy, leads_out=links_out(root))
+            policy = replace(policy, escapes=links_out(root))
         return appraise(ask, policy)
 
     return appraised

@@ -84,7 +84,7 @@ class _Watch:
         self._known[run], found = trace_spans.follow(run, kind, known, event, self._telling)
         if seq > self._before.get(run, 0):
             for span in found:
-                self._send(self._project.secrets.scrubbed_in(span))
+                self._send(self._project.secrets.redact_all_in(span))
         if isinstance(event, Closed):
             del self._known[run]
 

@@ -8,8 +8,8 @@ from allstop.auto import guidance, guidance_prompts
 from allstop.auto.guidance import SIGNATURES, Answer, Guide, Stage
 from allstop.auto.state import Action, AutoState, Decision
 from allstop.auto.structured_output import read
-from allstop.core.moves import BRAKED, OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
-from allstop.core.prompt import prompt_of
+from allstop.core.moves import BRAKED, RESUMABLE, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
+from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
 
 GUIDANCE_S = 120.0
@@ -49,7 +49,7 @@ def move(state: AutoState) -> Move:
     assert spec.guide.agent is not None, "the rules take no turns"
     return TakeTurn(
         agent=spec.guide.agent,
-        prompt=prompt_of(guidance_prompts.ask(state, guide)),
+        prompt=prompt_from(guidance_prompts.ask(state, guide)),
         timeout_s=GUIDANCE_S,
         max_tokens=spec.guide.max_tokens,
         ask_s=0.0,
@@ -62,7 +62,7 @@ def stage_ended(state: AutoState, result: object) -> AutoState:
     match result:
         case Surveyed():
             return by_rules_alone(replace(state, guide=guidance.surveyed(guide, result, turn)))
-        case Failed(kind=kind) if kind in OURS | BRAKED:
+        case Failed(kind=kind) if kind in RESUMABLE | BRAKED:
             return state
         case Failed(kind=kind, message=message) if guide.ahead[0] is Stage.RESEARCH:
             why = one_line(message, 200) or kind.value

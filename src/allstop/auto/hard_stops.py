@@ -9,7 +9,7 @@ from allstop.auto.state import Action, AutoState
 from allstop.core import run
 from allstop.core.commands import Abort, Allstop, Freeze, Pause
 from allstop.core.events import Commanded, Event, MoveEnded, Waited
-from allstop.core.moves import BRAKED, LOST, Failed, Finish, Outcome, Wait
+from allstop.core.moves import BRAKED, CUT_BY_STOP, Failed, Finish, Outcome, Wait
 from allstop.core.run import Pilot, RunState
 
 
@@ -38,7 +38,9 @@ def stop_of(
         case MoveEnded(result=Failed(kind=kind, message=message)) if kind in BRAKED:
             why = kind.value.replace("_", " ")
             return Stop(Action.PAUSE, f"hard stop: {why}: {message}")
-        case MoveEnded(result=Failed(kind=kind)) if kind in LOST and after.stops == before.stops:
+        case MoveEnded(result=Failed(kind=kind)) if (
+            kind in CUT_BY_STOP and after.stops == before.stops
+        ):
             is_own = before.open_move is not None and before.open_move.stops < before.stops
             return None if is_own or after.aborting else Stop(Action.PAUSE, "hard stop: allstop")
         case Waited(reason=reason, until=until) if until is not None:

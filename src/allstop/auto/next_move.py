@@ -10,8 +10,8 @@ from allstop.auto.state import AutoSpec, AutoState, TurnSummary
 from allstop.core.board_specs import MergeSpec
 from allstop.core.ids import AgentName
 from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
-from allstop.core.prompt import prompt, prompt_of
-from allstop.core.run import Brief
+from allstop.core.prompt import prompt, prompt_from
+from allstop.core.run import PilotContext
 
 MERGE = "merge"
 DECISION_S = 120.0
@@ -33,12 +33,14 @@ def turn(state: AutoState) -> Move:
     )
 
 
-def decision(state: AutoState, judge: AgentName, summary: TurnSummary, brief: Brief) -> Move:
+def decision(
+    state: AutoState, judge: AgentName, summary: TurnSummary, context: PilotContext
+) -> Move:
     """Ask a model for the decision after a turn."""
-    talk = decide(state, summary, brief)
+    talk = decide(state, summary, context)
     return TakeTurn(
         agent=judge,
-        prompt=prompt_of(talk),
+        prompt=prompt_from(talk),
         timeout_s=DECISION_S,
         max_tokens=state.spec.max_tokens,
         ask_s=0.0,
@@ -62,7 +64,7 @@ def finish(state: AutoState) -> Move:
         return Finish(outcome=Outcome.DONE, note=state.note)
     has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
     if has_gate and not state.checked:
-        return RunChecks.by(gate, spec.name)
+        return RunChecks.for_gate(gate, spec.name)
     if not spec.merge:
         return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
     merge = MergeSpec(
@@ -71,6 +73,6 @@ def finish(state: AutoState) -> Move:
         message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
         gate=gate,
         verified=state.tree,
-        verified_by=gate.mark if state.gate else "",
+        verified_by=gate.fingerprint if state.gate else "",
     )
     return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))

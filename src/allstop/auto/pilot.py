@@ -39,8 +39,8 @@ from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
-    OVERGROWN,
+    OVER_MACHINE_LIMIT,
+    RESUMABLE,
     ChecksDone,
     Failed,
     FailureKind,
@@ -55,8 +55,8 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.retries import MOVING, back_at
-from allstop.core.run import Brief
+from allstop.core.retries import NO_STREAK, retry_time
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 
 KEPT = 50
@@ -95,18 +95,18 @@ class AutoPilot:
     def decided(self, before: AutoState, after: AutoState) -> Decided | None:
         return None if after.decisions is before.decisions else decision_record(after)
 
-    def unheard(self, state: AutoState) -> tuple[str, ...]:
+    def undelivered(self, state: AutoState) -> tuple[str, ...]:
         if state.doing is None or state.doing.is_aside:
             return ()
-        return tuple(map(prompts.told, state.told[state.doing.hears :]))
+        return tuple(map(prompts.from_person, state.told[state.doing.hears :]))
 
-    def next_move(self, state: AutoState, brief: Brief) -> Move:
+    def next_move(self, state: AutoState, context: PilotContext) -> Move:
         spec = state.spec
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note)
         if state.paused:
             return Wait(reason=state.paused, for_person=True, failure=state.paused_by)
-        if state.wait_until is not None and brief.now < state.wait_until:
+        if state.wait_until is not None and context.now < state.wait_until:
             return Wait(reason=state.waits_for, until=state.wait_until)
         if state.merging:
             waits = state.merge_waits
@@ -114,7 +114,7 @@ class AutoPilot:
         if spec.name and not state.base:
             return OpenWorkspace(workspace=spec.name, target=spec.target)
         if state.undecided and spec.decision_agent is not None and state.summary is not None:
-            return moves.decision(state, spec.decision_agent, state.summary, brief)
+            return moves.decision(state, spec.decision_agent, state.summary, context)
         if guidance_stages.has_stage(state):
             return guidance_stages.move(state)
         return moves.finish(state) if state.done else moves.turn(state)
@@ -153,7 +153,7 @@ def _add_message(state: AutoState, text: str) -> AutoState:
 
 
 def _unpaused(state: AutoState) -> AutoState:
-    return replace(state, paused="", paused_by=None, standstill=MOVING)
+    return replace(state, paused="", paused_by=None, standstill=NO_STREAK)
 
 
 def _initial_state(state: AutoState) -> AutoState:
@@ -194,7 +194,11 @@ def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
         case TurnDone():
             return _turn_done(state, doing, result, at)
         case Failed() if doing.is_decision:
-            return state if result.kind in OURS | BRAKED else _rules_decide(state, str(result.kind))
+            return (
+                state
+                if result.kind in RESUMABLE | BRAKED
+                else _rules_decide(state, str(result.kind))
+            )
         case Failed():
             return _turn_failed(state, doing, result, at)
         case _:
@@ -226,7 +230,7 @@ def _gate_failed(state: AutoState, gate: ChecksDone) -> AutoState:
 
 def _setup_failed(state: AutoState, failed: Failed) -> AutoState:
     """Pause after a failure of the workspace or the gate."""
-    if failed.kind in OURS:
+    if failed.kind in RESUMABLE:
         return replace(state, base="")
     reason = f"{failed.kind.value.replace('_', ' ')}: {one_line(failed.message, 300)}"
     return replace(state, paused=reason, paused_by=failed.kind)
@@ -238,7 +242,7 @@ def _turn_done(state: AutoState, doing: OpenTurn, turn: TurnDone, at: datetime) 
         state,
         thread=turn.thread or state.thread,
         failures=0,
-        standstill=MOVING,
+        standstill=NO_STREAK,
         news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
         told=state.told[doing.hears :],
         checked=False,
@@ -249,12 +253,12 @@ def _turn_done(state: AutoState, doing: OpenTurn, turn: TurnDone, at: datetime) 
 def _turn_failed(state: AutoState, doing: OpenTurn, failed: Failed, at: datetime) -> AutoState:
     if failed.kind is FailureKind.OUT_OF_BUDGET:  # not started: a person may raise the limit
         return state
-    if failed.kind in OURS or failed.kind in OVERGROWN:
+    if failed.kind in RESUMABLE or failed.kind in OVER_MACHINE_LIMIT:
         return replace(state, base="" if state.spec.name else state.base)
     before = state.standstill
     if failed.kind in LIMITED and not doing.unanswered and may_wait(state.spec, failed, at, before):
-        standstill = before.again(failed, at)
-        until = back_at(failed.retry_at, at, standstill.times, state.spec.goal)
+        standstill = before.extended(failed, at)
+        until = retry_time(failed.retry_at, at, standstill.times, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
         return replace(state, standstill=standstill, wait_until=until, waits_for=waits)
     summary = turn_record.failed(state, doing, failed)

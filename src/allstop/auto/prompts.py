@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from allstop.auto import guidance_prompts
 from allstop.auto.state import AutoSpec, AutoState
 from allstop.core.moves import ChecksDone
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 from allstop.core.work_prompts import CAPPED as CAPPED
 from allstop.core.work_prompts import SIGNALS, failed_gate
-from allstop.core.work_prompts import told as told
+from allstop.core.work_prompts import from_person as from_person
 
 REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
@@ -43,7 +43,7 @@ def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
     """Every prompt repeats the goal, so that it can't drift; only the next step changes."""
     parts = [
         f"The goal is still:\n{spec.goal.strip()}",
-        *map(told, said),
+        *map(from_person, said),
         news,
         f"Next step: {step}" if step else "Go on with the next step towards it.",
         SIGNALS,
@@ -52,7 +52,7 @@ def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
 
 
 def review(spec: AutoSpec, said: Sequence[str]) -> str:
-    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(told, said), REVIEW, SIGNALS]
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(from_person, said), REVIEW, SIGNALS]
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,7 +69,7 @@ The goal:
 
 
 def reviewed(text: str) -> str:
-    return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
+    return f"A review of your work says:\n{last_chars(text, 8000)}\n\nFix what is right in it."
 
 
 def gate_failed(gate: ChecksDone) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from allstop.auto.safety import UNSAFE, lacks_sandbox, unsafe
 from allstop.auto.state import Action, AutoSpec, Decision, History, ReviewWhen, TurnSummary
 from allstop.core.moves import LIMITED, ChecksDone, Failed, FailureKind
-from allstop.core.retries import Standstill
+from allstop.core.retries import LimitStreak
 from allstop.core.signals import Signal
 from allstop.core.text import one_line
 
@@ -52,11 +52,11 @@ RECOVERABLE = frozenset(
 )
 
 
-def may_wait(spec: AutoSpec, failed: Failed, at: datetime, before: Standstill) -> bool:
+def may_wait(spec: AutoSpec, failed: Failed, at: datetime, before: LimitStreak) -> bool:
     """Whether to wait for a limit: it has a reset time, or hasn't lasted too long."""
     if spec.endurance is None:
         return failed.retry_at is not None or before.times < MOST_WAITS
-    return not spec.endurance.over(failed, at, before)
+    return not spec.endurance.give_up_reason(failed, at, before)
 
 
 def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:

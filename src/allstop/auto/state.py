@@ -20,8 +20,8 @@ from allstop.core.decisions import ReviewWhen as ReviewWhen
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
-from allstop.core.retries import MOVING, Backoff, Endurance, Standstill
-from allstop.core.signals import Said, Signal
+from allstop.core.retries import NO_STREAK, Backoff, LimitPatience, LimitStreak
+from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 
 EDITION = 3
@@ -55,7 +55,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     summary: TurnSummary | None = None  # of an earlier turn: the run starts with a decision
     edition: int = 1  # of the rules
     guards_files: bool = False  # pause when guarded files change
-    endurance: Endurance | None = None  # None: ten waits for a limit without a reset time
+    endurance: LimitPatience | None = None  # None: ten waits for a limit without a reset time
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -65,7 +65,7 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     status: str  # completed, interrupted, failed
     error: str = ""
     kind: FailureKind | None = None
-    said: Said = Said(signal=Signal.NONE)
+    said: SignalClaim = SignalClaim(signal=Signal.NONE)
     text: str = ""  # end of the final message
     plan: str = ""
     change: Change | None = None
@@ -179,7 +179,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     wait_until: datetime | None = None
     waits_for: str = ""
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     done: bool = False
     checked: bool = False
     tree: str = ""

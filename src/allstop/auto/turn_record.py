@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from allstop.auto.state import AutoState, OpenTurn, TurnSummary
-from allstop.core.asks import Ask, words
+from allstop.core.asks import Ask, describe_ask
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Event, Noted, Reached, ThreadOpened
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
-from allstop.core.text import ending, last_line, one_line
+from allstop.core.text import last_chars, last_line, one_line
 
 MAX_DENIED = 100
 """Maximum remembered denials per turn."""
@@ -76,8 +76,8 @@ def permit_answered(state: AutoState, doing: OpenTurn, answer: Permit) -> AutoSt
 def completed(state: AutoState, doing: OpenTurn, turn: TurnDone) -> TurnSummary:
     return replace(
         _summary(state, doing, turn),
-        said=turn.said,
-        text=ending(turn.text, 8000),
+        said=turn.claim,
+        text=last_chars(turn.text, 8000),
         was_review=doing.is_review,
     )
 
@@ -114,4 +114,4 @@ def _pending(doing: OpenTurn) -> tuple[str, ...]:
 
 
 def _ask_text(ask: Ask) -> str:
-    return one_line(words(ask), ASK_CHARS)
+    return one_line(describe_ask(ask), ASK_CHARS)

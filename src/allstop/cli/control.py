@@ -282,11 +282,11 @@ def _answer(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
     from allstop.app.runs.commands import named_in
-    from allstop.core.asks import words
+    from allstop.core.asks import describe_ask
 
     with context.project() as project:
         run_id, _ = look(lambda: named_in(project, name))
-    _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
+    _say(context, run_id, permit, f"{done}: {one_line(describe_ask(ask), 80)}", as_json=as_json)
 
 
 def _resume(run_id: str | None) -> str:

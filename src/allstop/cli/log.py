@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from allstop.app.runs.status import Recorded
     from allstop.cli.terminal_kind import Print
     from allstop.core.helm import Helm
-    from allstop.core.replay import Difference, Redecided
+    from allstop.core.replay import DecisionDifference, Difference
     from allstop.ports import Record
     from allstop.views.auto import DecisionReceipt
 
@@ -154,14 +154,17 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     if policy_file is not None:
         return _backtest(context, run_id, policy_file, as_json=as_json)
     from allstop.app.runs.status import record_of
-    from allstop.core.replay import decisions, differences, redecided
+    from allstop.core.replay import count_decisions, differences, redecided
     from allstop.core.replay import receipts as all_receipts
 
     with context.project() as project:
         recorded = look(lambda: record_of(project, run_id))
     pilot, events = recorded.pilot, recorded.events
-    decided = len(all_receipts(pilot, events)) + decisions(events)
-    found: list[Difference | Redecided] = [*differences(pilot, events), *redecided(pilot, events)]
+    decided = len(all_receipts(pilot, events)) + count_decisions(events)
+    found: list[Difference | DecisionDifference] = [
+        *differences(pilot, events),
+        *redecided(pilot, events),
+    ]
     found.sort(key=lambda each: each.seq)
     if as_json:
         print_json({"run": run_id, "decisions": decided, "differences": found})
@@ -173,7 +176,7 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     return 1 if found else 0
 
 
-def _compared(difference: Difference | Redecided) -> tuple[str, str]:
+def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
     """As recorded, and as it comes out."""
     from allstop.core.replay import Difference
     from allstop.views.auto import again, decided

@@ -161,9 +161,9 @@ class RunTerminal:
 
     def _waits(self, state: RunState[Any]) -> Wait | None:
         from allstop.core.moves import Wait
-        from allstop.core.run import outlook
+        from allstop.core.run import expected_move
 
-        move = outlook(self._kind.pilot, state, self._project.clock.now(), self._engine.helm)
+        move = expected_move(self._kind.pilot, state, self._project.clock.now(), self._engine.helm)
         return move if isinstance(move, Wait) else None
 
     def _waits_for_person(self, state: RunState[Any]) -> bool:

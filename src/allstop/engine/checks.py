@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.board.change_findings import findings, told
+from allstop.board.change_findings import describe_finding, findings
 from allstop.core.gate import Check, Protection
 from allstop.core.ids import RunId
 from allstop.core.moves import (
@@ -95,7 +95,7 @@ class CheckRunner:
         changes = await self._workspaces.changes(work)
         found = findings(changes, move.protected, move.protection)
         for finding in found:
-            await watch.saw(Item(kind="finding", text=told(finding)))
+            await watch.saw(Item(kind="finding", text=describe_finding(finding)))
         return found
 
     async def _cloned(

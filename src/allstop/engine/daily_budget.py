@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits, cap_of
 from allstop.core.budget import NOTHING, Account, Amount, refuse
-from allstop.core.daily_budget import NAME, Day, Used, day_of, is_limited, near
+from allstop.core.daily_budget import NAME, Day, DayUsage, day_of, is_limited, near_limit
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
@@ -69,9 +69,9 @@ class DailyBudget:
         limits = self.limits if helm.grant is None else self.limits_at(now, helm)
         return limits is not UNLIMITED and is_limited(limits)
 
-    def used(self) -> Used:
+    def used(self) -> DayUsage:
         reserved = _sum({**self._open, **self._reserved}.values())
-        return Used(spent=self._spent, reserved=reserved, first_at=self._first_at)
+        return DayUsage(spent=self._spent, reserved=reserved, first_at=self._first_at)
 
     async def catch_up(self, now: datetime) -> Day:
         """Fold newer events; on another day, start at its beginning."""
@@ -145,7 +145,7 @@ class DailyBudget:
 
     def warning(self, now: datetime, helm: Helm) -> str:
         """A warning about a nearly reached limit, once per day and limit."""
-        found = near(self.limits_at(now, helm), self.used(), now)
+        found = near_limit(self.limits_at(now, helm), self.used(), now)
         about = found.rpartition(" of ")[0].rpartition(":")[0]
         if not found or about == self._noted:
             return ""
@@ -153,7 +153,7 @@ class DailyBudget:
         return found
 
     def _seconds(self, now: datetime) -> float:
-        return Used(first_at=self._first_at).seconds(now)
+        return DayUsage(first_at=self._first_at).seconds(now)
 
     def _fold(self, day: Day, run: RunId, event: Event) -> None:
         match event:

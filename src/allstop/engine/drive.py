@@ -13,12 +13,21 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.asks import A_RULE, NOBODY, UNANSWERED, Answer, Ask, ruling, unasked, words
+from allstop.core.asks import (
+    A_RULE,
+    NOBODY,
+    UNANSWERED,
+    Answer,
+    Ask,
+    answer_by_rules,
+    describe_ask,
+    unasked_note,
+)
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import LOST, Failed, FailureKind, Item, Result, TakeTurn, Work
-from allstop.core.run import Folded, Pilot
+from allstop.core.moves import CUT_BY_STOP, Failed, FailureKind, Item, Result, TakeTurn, Work
+from allstop.core.run import FoldedRun, Pilot
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
@@ -63,7 +72,7 @@ class Drive(Generic[S]):
     """Drives one run until it waits or closes. It folds its own writes and reads only others'."""
 
     def __init__(
-        self, run: RunId, pilot: Pilot[S], context: EngineContext, known: Folded[S]
+        self, run: RunId, pilot: Pilot[S], context: EngineContext, known: FoldedRun[S]
     ) -> None:
         self.run = run
         self.state = state = known.state
@@ -214,7 +223,7 @@ class Drive(Generic[S]):
         pending = self._pending(result, now)
         self._reservations.hold_to(self.state.limits, self.state.tally)
         helm = context.helm_reader.helm
-        if runs.must_be_told(self._pilot, pending.state, helm, self._stops_seen):
+        if runs.must_record_stop(self._pilot, pending.state, helm, self._stops_seen):
             pending = pending.with_event(Stopped(at=pending.now, stops=helm.stops))
         move = runs.choose(self._pilot, pending.state, pending.now, helm)
         if not isinstance(move, TakeTurn):
@@ -233,8 +242,12 @@ class Drive(Generic[S]):
         open_move = self.state.open_move
         if open_move is None:
             raise SupersededError(self.run)
-        result = runs.accepted(self.state, helm, result)
-        if helm.stops > open_move.helm_stops and isinstance(result, Failed) and result.kind in LOST:
+        result = runs.accepted_result(self.state, helm, result)
+        if (
+            helm.stops > open_move.helm_stops
+            and isinstance(result, Failed)
+            and result.kind in CUT_BY_STOP
+        ):
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         if self._notes:
             pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
@@ -361,7 +374,7 @@ class Drive(Generic[S]):
 
     @property
     def _is_cut(self) -> bool:
-        return runs.cut_by(self.state, self._context.helm_reader.helm) != ""
+        return runs.cancelled_by(self.state, self._context.helm_reader.helm) != ""
 
     async def note(self, move_id: MoveId, item: Item) -> None:
         """Record items in batches: at most one write a second, the last ones with the result."""
@@ -375,19 +388,19 @@ class Drive(Generic[S]):
 
     async def words(self) -> str:
         """Wait for a message that can be passed to the working agent; none while it is frozen."""
-        while self._frozen or not (unheard := self._pilot.unheard(self.state.pilot)):
+        while self._frozen or not (undelivered := self._pilot.undelivered(self.state.pilot)):
             self._news = anyio.Event()
             await self._news.wait()
-        return unheard[0]
+        return undelivered[0]
 
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._context.appraise(ask, self.state.open_move)
-        answer = ruling(self.state.opened.rules, ask)
+        answer = answer_by_rules(self.state.opened.rules, ask)
         if answer is None or (ask.within and answer.allows):  # not worth a record
             return answer or await self._ask_a_person(move_id, ask)
         kind = "allowed" if answer.allows else "denied"
         by = f" ({answer.by})" if answer.by != A_RULE else ""
-        await self.note(move_id, Item(kind=kind, text=f"{words(ask)}{by}"))
+        await self.note(move_id, Item(kind=kind, text=f"{describe_ask(ask)}{by}"))
         return answer
 
     async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> Answer:
@@ -395,7 +408,7 @@ class Drive(Generic[S]):
         move = self.state.open_move.move if self.state.open_move else None
         wait_s = move.ask_s if isinstance(move, TakeTurn) else None
         if wait_s == 0:
-            await self.note(move_id, Item(kind="denied", text=unasked(ask)))
+            await self.note(move_id, Item(kind="denied", text=unasked_note(ask)))
             return NOBODY
         answered = self._answered[ask.id] = anyio.Event()
         await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
@@ -403,5 +416,5 @@ class Drive(Generic[S]):
             with anyio.move_on_after(wait_s if wait_s is not None else math.inf):
                 await answered.wait()
         if ask.id not in self.state.permits and not self._is_cut:
-            await self.note(move_id, Item(kind="unanswered", text=words(ask)))
+            await self.note(move_id, Item(kind="unanswered", text=describe_ask(ask)))
         return self.state.permits.get(ask.id, UNANSWERED)

@@ -19,7 +19,7 @@ from allstop.core.events import Commanded, Halted, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import HELM, AgentName, RunId, root_of
 from allstop.core.moves import Outcome
-from allstop.core.run import Folded, OpenMove, Pilot, RunState
+from allstop.core.run import FoldedRun, OpenMove, Pilot, RunState
 from allstop.engine.budgets import Budgets
 from allstop.engine.claimed_roots import Claims
 from allstop.engine.context import EngineContext
@@ -175,7 +175,7 @@ class LocalEngine:
     def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
         self._claims.adopt(root, claim)
 
-    async def take(self, run: RunId, known: Folded[Any] | None = None) -> None:
+    async def take(self, run: RunId, known: FoldedRun[Any] | None = None) -> None:
         """Drive an existing run that no process drives, with all runs below it.
 
         Raises:
@@ -326,7 +326,7 @@ class LocalEngine:
             self._pending_children.discard(run)
             self._changed.set()
 
-    async def _prepare(self, run: RunId, known: Folded[Any] | None = None) -> DrivenRun | None:
+    async def _prepare(self, run: RunId, known: FoldedRun[Any] | None = None) -> DrivenRun | None:
         """Fold a run for driving; None if it is closed, already driven or broken."""
         try:
             records = await self._journal.read(run, after=known.seq if known else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from allstop.core import brakes
-from allstop.core.brakes import Grip, Limits, Tally, cap_of
+from allstop.core.brakes import BrakeLevel, Limits, Tally, cap_of
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
@@ -69,7 +69,7 @@ class Reservations(Generic[S]):
         state = pending.state
         verdict = brakes.check(state.limits, state.tally, state.opened.at, pending.now)
         about = verdict.reason.partition(":")[0]
-        if verdict.grip is Grip.SOFT and about != self._warned_limit:
+        if verdict.level is BrakeLevel.SOFT and about != self._warned_limit:
             self._warned_limit = about
             self._context.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
 

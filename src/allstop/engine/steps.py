@@ -27,7 +27,7 @@ from allstop.core.events import (
 from allstop.core.helm import RUNNING
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
-    Charged,
+    Billable,
     Failed,
     FailureKind,
     Finish,
@@ -41,9 +41,9 @@ from allstop.core.moves import (
     Wait,
     Work,
     is_turn,
-    on_record,
+    without_prompt_text,
 )
-from allstop.core.run import OpenMove, Pilot, RunState, deciding
+from allstop.core.run import OpenMove, Pilot, RunState, as_deciding_pilot
 from allstop.ports import Entry
 
 S = TypeVar("S")
@@ -102,7 +102,7 @@ class PendingWrite(Struct, Generic[S], frozen=True, gc=False):
     def ended(self, event: MoveEnded) -> PendingWrite[S]:
         """Add the end of a move, with the pilot's decision for the record."""
         pending = self.with_event(event)
-        if (pilot := deciding(self.pilot)) is None:
+        if (pilot := as_deciding_pilot(self.pilot)) is None:
             return pending
         decided = pilot.decided(self.state.pilot, pending.state.pilot)
         if decided is None:
@@ -192,7 +192,7 @@ def _move_started(pending: PendingWrite[S], move: Work, reserved: Amount = NOTHI
     return MoveStarted(
         at=pending.now,
         id=MoveId(pending.state.moves + 1),
-        move=on_record(move),
+        move=without_prompt_text(move),
         cost_microusd=reserved.cost_microusd,
         helm_stops=pending.stops,
     )
@@ -259,7 +259,7 @@ def reserved_by(started: MoveStarted) -> Amount:
 
 
 def spent(result: Result) -> Amount:
-    if not isinstance(result, Charged):
+    if not isinstance(result, Billable):
         return Amount()
     usage = result.usage
     return Amount(

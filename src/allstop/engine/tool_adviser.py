@@ -8,10 +8,10 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.auto.tool_advice import Advice, question_talk, read_advice
-from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.asks import Answer, Ask, Permission, describe_ask
 from allstop.core.ids import RunId
 from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
-from allstop.core.prompt import prompt_of
+from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
 from allstop.engine.null_watch import NullWatch
 from allstop.ports import Agent, Live, Turn
@@ -58,13 +58,15 @@ class ToolAdviser:
         assert self._move.adviser is not None, "the move names the adviser"
         by, at_least = self._move.adviser.agent, self._move.adviser.min_confidence
         if isinstance(advice, str):
-            await self._watch.saw(Item(kind="unadvised", text=f"{words(ask)} ({by}: {advice})"))
+            await self._watch.saw(
+                Item(kind="unadvised", text=f"{describe_ask(ask)} ({by}: {advice})")
+            )
             return await self._watch.ask(ask)
         is_sure = advice.confidence >= at_least
         await self._watch.saw(_noted(ask, advice, by, kind="answered" if is_sure else "unsure"))
         if not is_sure:
             return await self._watch.ask(ask)
-        return Answer(leave=Leave.ALLOW, answers=advice.answers, by=by)
+        return Answer(leave=Permission.ALLOW, answers=advice.answers, by=by)
 
     def charged(self, result: TurnDone | Failed) -> TurnDone | Failed:
         """The turn's result with the usage of the advice added."""
@@ -78,7 +80,7 @@ class ToolAdviser:
 
     async def _advice(self, ask: Ask) -> Advice | str:
         talk = question_talk(ask, self._move.prompt.whole)
-        turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._left)
+        turn = Turn(run=self._run, prompt=prompt_from(talk), max_tokens=self._left)
         result: TurnDone | Failed | None = None
         self._watch.deadlines.hold()  # the agent isn't idle while the model answers
         try:
@@ -108,4 +110,4 @@ def _plus(one: Usage, other: Usage) -> Usage:
 def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:
     answers = "; ".join(advice.answers)
     why = f"{by}, confidence {advice.confidence:g}: {advice.reason}"
-    return Item(kind=kind, text=f"{words(ask)} → {answers} ({why})")
+    return Item(kind=kind, text=f"{describe_ask(ask)} → {answers} ({why})")

@@ -31,7 +31,7 @@ class RoomKind(Kind):
     def resume_command(self, run: RunId, opened: Opened) -> str:
         return f"allstop room --resume --thread {opened.spec['thread']}"
 
-    def undelivered(self, called: str, run: RunId, state: RunState[RoomState]) -> str:
+    def takes_effect(self, called: str, run: RunId, state: RunState[RoomState]) -> str:
         if state.pilot.session is None:
             return (
                 "No session is open there: a new one begins without it, a single answer knows it."

@@ -8,27 +8,36 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.core import context_window
-from allstop.core.brakes import seconds_in
+from allstop.core.brakes import elapsed_seconds
 from allstop.core.commands import Abort, Allstop, Interrupt, Resume, Retry, Say, StartSession
-from allstop.core.context_window import FORGETFUL, Memory, Pace, Window, WindowSpec
+from allstop.core.context_window import NO_CACHING, CachePricing, CallPace, Window, WindowSpec
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
 from allstop.core.ids import AgentName
-from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
+from allstop.core.moves import (
+    LIMITED,
+    RESUMABLE,
+    Failed,
+    FailureKind,
+    Move,
+    TakeTurn,
+    TurnDone,
+    Wait,
+)
 from allstop.core.prompt import (
-    FORGOTTEN,
-    Lifetime,
+    NOT_CACHED,
+    CacheLifetime,
     Part,
     Prompt,
-    Talk,
+    StructuredPrompt,
     digest_of,
     part,
-    prompt_knowing,
+    prompt_with_digests,
 )
-from allstop.core.retries import MOVING, back_at
+from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.room_specs import (
     JSON_ONLY,
+    RETRY_HINT,
     ROUTER,
-    TRY,
     YOU,
     Ending,
     Notice,
@@ -40,7 +49,7 @@ from allstop.core.room_specs import (
     round_part,
     system_prompt,
 )
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 from allstop.rooms import session as sessions
 from allstop.rooms.envelope import Reply, envelope_schema, read_envelope
@@ -94,16 +103,16 @@ class RoomPilot:
             case _:
                 return state
 
-    def unheard(self, state: RoomState) -> tuple[str, ...]:
+    def undelivered(self, state: RoomState) -> tuple[str, ...]:
         return ()  # later speakers see a message in the transcript
 
-    def next_move(self, state: RoomState, brief: Brief) -> Move:
+    def next_move(self, state: RoomState, context: PilotContext) -> Move:
         session = state.session
         if session is None:
             return Wait(reason="no session is active", idle=True)
         if session.paused:
             return Wait(reason=session.paused, for_person=True, failure=session.paused_by)
-        if session.wait_until is not None and brief.now < session.wait_until:
+        if session.wait_until is not None and context.now < session.wait_until:
             return Wait(reason=session.waits_for, until=session.wait_until)
         seat = session.spec.seat(session.speaker)
         assert seat is not None, "the speaker is in the room"
@@ -129,19 +138,21 @@ def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
         most_chars = int(spec.window.tokens * state.chars_a_token)
         window = context_window.newest(window, spec.window.items, most_chars)
     notes = f"{round_part(spec.mode, session.round, sessions.max_rounds(spec))}\n{JSON_ONLY}"
-    talk = Talk(
+    talk = StructuredPrompt(
         system=system_prompt(seat.agent, session.agents),
         parts=_parts(goal, window.parts, Part(text=notes), lifetime),
         lifetime=lifetime,
         reply_schema=envelope_schema(session.agents),
     )
     digests = f"{goal.digest}{window.digests}{digest_of(notes)}"
-    return prompt_knowing(talk, digests, len(goal.text) + window.chars + len(notes))
+    return prompt_with_digests(talk, digests, len(goal.text) + window.chars + len(notes))
 
 
-def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) -> tuple[Part, ...]:
+def _parts(
+    goal: Part, said: tuple[Part, ...], notes: Part, lifetime: CacheLifetime
+) -> tuple[Part, ...]:
     """Mark the end of the part that stays the same, for the provider's cache."""
-    if lifetime is FORGOTTEN:
+    if lifetime is NOT_CACHED:
         return (goal, *said, notes)
     goal = replace(goal, keep=True)
     if not said:
@@ -150,8 +161,8 @@ def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) 
 
 
 def _pace(
-    state: RoomState, session: Session, agent: AgentName, memory: Memory
-) -> tuple[Pace, Lifetime]:
+    state: RoomState, session: Session, agent: AgentName, memory: CachePricing
+) -> tuple[CallPace, CacheLifetime]:
     """Whether this agent's window is elastic, and how long its provider should cache it.
 
     It is decided again when the window's front changes, or when the agent's turns are too far apart
@@ -161,14 +172,14 @@ def _pace(
     kept = context_window.lifetime(memory, pace.gap_s)
     if pace.cuts == session.window.cuts:
         if not pace.is_elastic:
-            return pace, FORGOTTEN
-        if kept is not FORGOTTEN:
+            return pace, NOT_CACHED
+        if kept is not NOT_CACHED:
             return pace, kept
     spec = session.spec
     count = len(session.window.parts)
     mean = session.window.chars / count if count else TYPICAL_CHARS
     front = len(system_prompt(agent, session.agents)) + len(spec.goal)
-    is_elastic = context_window.is_worth(
+    is_elastic = context_window.is_growing_cheaper(
         spec.window,
         memory,
         kept,
@@ -177,13 +188,13 @@ def _pace(
         step=max(2.0, float(len(spec.seats))),
     )
     pace = replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
-    return pace, kept if is_elastic else FORGOTTEN
+    return pace, kept if is_elastic else NOT_CACHED
 
 
 TYPICAL_CHARS = 600
 """Assumed length of a message before the first one."""
 
-UNPACED = Pace()
+UNPACED = CallPace()
 
 
 # --- folding events ---
@@ -235,7 +246,7 @@ def _unpaused(session: Session) -> Session:
     """End a pause and reset the counters that led to it."""
     if not session.paused:
         return session
-    return replace(session, paused="", paused_by=None, prints=(), standstill=MOVING)
+    return replace(session, paused="", paused_by=None, prints=(), standstill=NO_STREAK)
 
 
 def _add_item(state: RoomState, text: str) -> RoomState:
@@ -255,8 +266,8 @@ def _turn_started(state: RoomState, agent: AgentName, chars: int, at: datetime) 
     if session is None:
         return state
     seat = session.spec.seat(agent)
-    pace, _ = _pace(state, session, agent, seat.memory if seat else FORGETFUL)
-    pace = context_window.called(pace, at)
+    pace, _ = _pace(state, session, agent, seat.memory if seat else NO_CACHING)
+    pace = context_window.record_call(pace, at)
     session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
     return replace(state, session=session, paces={**state.paces, agent: pace})
 
@@ -284,7 +295,7 @@ def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
     used = sessions.charged_usage(turn.usage, chars_in, len(turn.text), state.chars_a_token)
     chars_a_token = context_window.calibrated(state.chars_a_token, chars_in, turn.usage.input)
     window = context_window.add(session.window, item, session.spec.window, chars_a_token)
-    took_s = seconds_in(at - session.began)
+    took_s = elapsed_seconds(at - session.began)
     session, to, news = sessions.after_reply(session, agent, reply, used, took_s, window)
     threads = state.threads
     if turn.thread and threads.get(agent) != turn.thread:
@@ -330,9 +341,9 @@ def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     session = state.session
     if session is None or session.began is None:
         return state
-    is_ours = failed.kind in OURS
+    is_ours = failed.kind in RESUMABLE
     lost = failed.kind is FailureKind.INTERRUPTED  # its duration is unknown
-    took_s = 0.0 if lost else seconds_in(at - session.began)
+    took_s = 0.0 if lost else elapsed_seconds(at - session.began)
     session = sessions.after_failed_turn(session, failed.usage, took_s)
     state = replace(state, session=session)
     if guard := sessions.reached_cap(session):
@@ -359,13 +370,13 @@ def _rate_limited(
 ) -> RoomState:
     """Wait longer after each attempt; after the maximum, pause for a person."""
     endurance = session.spec.endurance
-    over = endurance.over(failed, at, session.standstill) if endurance else ""
+    over = endurance.give_up_reason(failed, at, session.standstill) if endurance else ""
     if over:
         text = f"{session.speaker}: {reason}; {over}"
         state = replace(state, session=replace(session, paused=text, paused_by=failed.kind))
-        return _with_notice(state, NoticeKind.WARNING, f"{text}; {TRY}")
-    standstill = session.standstill.again(failed, at)
-    until = back_at(failed.retry_at, at, standstill.times, session.spec.id)
+        return _with_notice(state, NoticeKind.WARNING, f"{text}; {RETRY_HINT}")
+    standstill = session.standstill.extended(failed, at)
+    until = retry_time(failed.retry_at, at, standstill.times, session.spec.id)
     return _retry_later(replace(session, standstill=standstill), state, reason, until)
 
 
@@ -383,7 +394,7 @@ def _charge_cut_turn(state: RoomState, at: datetime) -> RoomState:
     if session is None or session.began is None or seat is None:
         return state
     most_s = min(seat.turn_s, max(0.0, session.seconds_left))
-    took_s = min(seconds_in(at - session.began), most_s)
+    took_s = min(elapsed_seconds(at - session.began), most_s)
     return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
 
 

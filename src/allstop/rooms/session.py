@@ -8,11 +8,11 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.context_window import CHARS_A_TOKEN, Pace, Window, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, CallPace, Window, estimate
 from allstop.core.ids import AgentName
 from allstop.core.moves import FailureKind, Usage
 from allstop.core.prompt import Part
-from allstop.core.retries import MOVING, Standstill
+from allstop.core.retries import NO_STREAK, LimitStreak
 from allstop.core.room_specs import (
     AUTOPILOT,
     CANCELED,
@@ -52,7 +52,7 @@ class Session(Struct, frozen=True, gc=False, kw_only=True):
     spoke: dict[str, int] = {}
     suggested: bool = False  # an agent suggested to finish
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     wait_until: datetime | None = None
     waits_for: str = ""
     prints: tuple[str, ...] = ()
@@ -95,8 +95,8 @@ class RoomState(Struct, frozen=True, gc=False, kw_only=True):
     session: Session | None = None
     last: Summary | None = None  # of the latest ended session
     threads: dict[AgentName, str] = {}  # conversation ids of the agents
-    paces: dict[AgentName, Pace] = {}
-    chars_a_token: float = CHARS_A_TOKEN
+    paces: dict[AgentName, CallPace] = {}
+    chars_a_token: float = CHARS_PER_TOKEN
     news: tuple[Notice, ...] = ()  # notices about the last event
 
 
@@ -170,7 +170,7 @@ def after_reply(
         spoke={**session.spoke, agent: session.spoke.get(agent, 0) + 1},
         suggested=session.suggested or reply.final,
         failures=0,
-        standstill=MOVING,
+        standstill=NO_STREAK,
         prints=(*session.prints[1 - REMEMBERED :], fingerprint(reply.message)),
     )
     news = []

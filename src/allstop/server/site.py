@@ -50,13 +50,13 @@ class Site:
 
     def _refused(self, found: Refusal) -> Response:
         """What was asked for, or what an error says, may have a secret in it."""
-        scrub = self._desk.project.secrets.scrub
+        scrub = self._desk.project.secrets.redact_all
         return responses.refused(
             found._replace(message=scrub(found.message), hint=scrub(found.hint))
         )
 
     def _said(self, value: object) -> Response:
-        return responses.json(self._desk.project.secrets.hidden_in(value))
+        return responses.json(self._desk.project.secrets.redact_known_in(value))
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]

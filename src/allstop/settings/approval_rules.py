@@ -82,10 +82,10 @@ def _faults(setting: ApprovalRule, written: Mapping[str, object], index: int) ->
 
 def _ineffective_reason(rule: Rule) -> str:
     """Why an allow rule would have no effect; "" if it has one."""
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     harmless = (*rule.prefix, "list")
-    return uncoverable(harmless) if rule.decision is Decision.ALLOW else ""
+    return not_coverable_reason(harmless) if rule.decision is Decision.ALLOW else ""
 
 
 def _example_faults(rule: Rule, setting: ApprovalRule) -> Iterator[str]:
@@ -110,12 +110,12 @@ def _covers(rule: Rule, example: str) -> bool:
 
 def _mismatch_reason(rule: Rule, example: str) -> str:
     from allstop.adapters.shell import parse
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     line = parse(example)
     if rule.decision is not Decision.ALLOW:
         return ""
-    reasons = (uncoverable(command.words) for command in line.commands)
+    reasons = (not_coverable_reason(command.words) for command in line.commands)
     why = line.why or next((reason for reason in reasons if reason), "")
     return f": {why}" if why else ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allstop.core.secrets import HIDDEN, scrubbed
+from allstop.core.secrets import HIDDEN, redact_patterns
 from allstop.settings.key_path import KeyPath
 
 
@@ -26,7 +26,7 @@ def _redacted_text(text: str, path: KeyPath) -> str:
         case ("notify", "urls", _):
             return text.partition("://")[0] + "://" + HIDDEN if "://" in text else HIDDEN
         case _:
-            return scrubbed(text)
+            return redact_patterns(text)
 
 
 def may_quote(path: KeyPath) -> bool:

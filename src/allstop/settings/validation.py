@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.inspect import DictType, EnumType, StructType, Type, VarTupleType
 
-from allstop.core.secrets import scrubbed
+from allstop.core.secrets import redact_patterns
 from allstop.settings.aliases import ALIAS_TABLES, ALIASES
 from allstop.settings.key_path import Document, KeyPath, dotted
 from allstop.settings.model import Entry
@@ -123,7 +123,7 @@ def _same_key_elsewhere(name: str) -> str | None:
 
 
 def _type_fault(value: object, kind: Type, path: KeyPath) -> Fault:
-    got = scrubbed(shown(value)) if may_quote(path) else "another value"
+    got = redact_patterns(shown(value)) if may_quote(path) else "another value"
     return Fault(
         path=path, message=f"expected {expected(kind)}, got {got}", hint=_type_hint(value, kind)
     )

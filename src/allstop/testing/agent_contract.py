@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from allstop.adapters.clock import SystemClock
-from allstop.core.asks import Answer, Ask, Leave
+from allstop.core.asks import Answer, Ask, Permission
 from allstop.core.ids import RunId
 from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone
 from allstop.core.prompt import prompt
@@ -51,7 +51,7 @@ class RecordingWatch:
     def __init__(
         self, *, allows: bool = False, answers: tuple[str, ...] = (), message: str = ""
     ) -> None:
-        leave = Leave.ALLOW if allows else Leave.DENY
+        leave = Permission.ALLOW if allows else Permission.DENY
         self.answer = Answer(leave=leave, answers=answers, message=message, by="an onlooker")
         self.lives: list[Live] = []
         self.items: list[Item] = []

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from allstop.board.graph import Board
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.asks import Ask, words
+from allstop.core.asks import Ask, describe_ask
 from allstop.core.board_specs import BoardSpec, ReviewMode
-from allstop.core.brakes import SOFT_SHARE, Grip
+from allstop.core.brakes import SOFT_SHARE, BrakeLevel
 from allstop.core.commands import Raise
 from allstop.core.events import (
     Asked,
@@ -32,7 +32,7 @@ from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
 from allstop.core.room_specs import Ending, TalkMode
-from allstop.core.run import AT_EASE, RunState
+from allstop.core.run import NO_HOLD, RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
 from allstop.rooms.session import Summary, closing_text
@@ -96,7 +96,7 @@ class Scene(NamedTuple):
     run: RunId
     state: RunState[Any] | None = None
     kind: Kind | None = None
-    helm: Helm = AT_EASE
+    helm: Helm = NO_HOLD
     board: Board | None = None
     is_braked: bool = False  # the board, by tasks that failed in a row
 
@@ -186,7 +186,7 @@ def _of_event(event: Event, scene: Scene) -> list[Alert]:
     match event:
         case Asked(ask=ask):
             title = f"{label_of(run)} asks {_what(ask)}"
-            return [_alert(Level.NEEDS_YOU, title, words(ask), event, run)]
+            return [_alert(Level.NEEDS_YOU, title, describe_ask(ask), event, run)]
         case ChildWaited(run=child, reason=reason):
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
@@ -276,7 +276,7 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
 def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None) -> Alert | None:
     if state.limits.cost_microusd is None:
         verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
-        if verdict.grip is not Grip.SOFT:
+        if verdict.level is not BrakeLevel.SOFT:
             return None
         return _alert(Level.INFO, f"{label_of(run)} is near a limit", verdict.reason, event, run)
     before = grant.used if grant else 0
@@ -357,14 +357,18 @@ def _was_last(event: Event, board: Board) -> bool:
 
 def _at_limit(event: Event, state: RunState[Any]) -> bool:
     verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
-    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, event.at)
+    return (
+        verdict.level is BrakeLevel.HARD
+        or bool(state.limit_reached)
+        or runs.waits_for_budget(state, event.at)
+    )
 
 
 def _waits(event: Event, scene: Scene) -> Wait | None:
     state, kind = scene.state, scene.kind
     if state is None or kind is None or state.open_move is not None:
         return None
-    move = runs.outlook(kind.pilot, state, event.at, scene.helm)
+    move = runs.expected_move(kind.pilot, state, event.at, scene.helm)
     return move if isinstance(move, Wait) else None
 
 

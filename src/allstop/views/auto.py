@@ -14,12 +14,12 @@ from allstop.auto.rules import GATE, by_rules, gated, overridden
 from allstop.auto.state import Action, AutoSpec, AutoState, Decision, History, TurnSummary
 from allstop.core import brakes, run
 from allstop.core.asks import Ask
-from allstop.core.brakes import Grip, Limits
+from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.events import Closed, Event, MoveEnded, Opened
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import RunId
 from allstop.core.moves import Outcome
-from allstop.core.replay import Redecided
+from allstop.core.replay import DecisionDifference
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal
 from allstop.core.text import counted, one_line
@@ -118,9 +118,9 @@ def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str
     if state.hold is not Hold.NONE:
         return f"the user: {state.hold}"
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    if verdict.grip is Grip.HARD or state.broke:
-        return f"budget: {verdict.reason or state.broke}"
-    if run.is_short(state, now):
+    if verdict.level is BrakeLevel.HARD or state.limit_reached:
+        return f"budget: {verdict.reason or state.limit_reached}"
+    if run.waits_for_budget(state, now):
         return f"budget: {state.waits}"
     return auto.paused
 
@@ -352,7 +352,7 @@ def known(receipt: DecisionReceipt) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def again(other: Redecided) -> str:
+def again(other: DecisionDifference) -> str:
     """What comes out in place of a decision on record, in one line."""
     if other.again is None:
         return f"turn {other.recorded.decision.turn}: nothing is decided there"

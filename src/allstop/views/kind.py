@@ -56,7 +56,7 @@ class Kind:
         root = root_of(run)
         return "allstop run" if root == BOARD else f"allstop resume {root}"
 
-    def undelivered(self, called: str, run: RunId, state: RunState[Any]) -> str:
+    def takes_effect(self, called: str, run: RunId, state: RunState[Any]) -> str:
         """Says when a command takes effect that was given while no process drives the run."""
         return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from allstop.board import gate_summary
-from allstop.board.attempt import why_not
+from allstop.board.attempt import incomplete_reason
 from allstop.core import run as runs
-from allstop.core.asks import in_full
+from allstop.core.asks import describe_with_options
 from allstop.core.commands import (
     AddTasks,
     Answer,
@@ -70,7 +70,7 @@ from allstop.core.moves import (
 )
 from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
-from allstop.core.signals import Said, Signal, before_signal, last_words
+from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
 from allstop.core.text import counted, last_line, one_line
 
 
@@ -112,7 +112,7 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
 
 def outcome_of(result: Result) -> str:
     match result:
-        case TurnDone(text=text, said=said, usage=usage, change=change):
+        case TurnDone(text=text, claim=said, usage=usage, change=change):
             parts = [_words(text, said), _used(usage.tokens), _changed(change, said)]
             return " · ".join(part for part in parts if part)
         case ChecksDone():
@@ -136,11 +136,11 @@ def outcome_of(result: Result) -> str:
             return f"{kind.value.replace('_', ' ')}{told}"
 
 
-def _words(text: str, said: Said) -> str:
+def _words(text: str, said: SignalClaim) -> str:
     """The last line of what was said, after the signal if there was one."""
     if said.signal is Signal.NONE:
-        return last_words(text) or "(no words)"
-    before = last_line(before_signal(text))
+        return last_line_with_hint(text) or "(no words)"
+    before = last_line(without_signal_line(text))
     signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
     return f"{signal} · {before}" if before else signal
 
@@ -149,10 +149,10 @@ def _used(tokens: int) -> str:
     return f"{tokens:,} tokens" if tokens else ""
 
 
-def _changed(change: Change | None, said: Said) -> str:
+def _changed(change: Change | None, said: SignalClaim) -> str:
     if change is None:
         return ""
-    if said.signal is Signal.COMPLETE and (why := why_not(change)):
+    if said.signal is Signal.COMPLETE and (why := incomplete_reason(change)):
         return f"but {why}"
     if not change.commits:
         return ""
@@ -177,7 +177,7 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case Reached():
             return [Line(at, "→", "its agent was told at once")]
         case Asked(ask=ask):
-            return [Line(at, "?", f"asks: {one_line(in_full(ask), 200)}")]
+            return [Line(at, "?", f"asks: {one_line(describe_with_options(ask), 200)}")]
         case MoveEnded(result=result):
             notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
             return [
@@ -278,4 +278,4 @@ def left_as(pilot: Pilot[Any], state: RunState[Any], now: datetime) -> str:
         return state.closed.outcome.value
     if state.open_move is not None:
         return f"stopped in the middle: {describe(state.open_move.move)}"
-    return f"stopped; then {describe(runs.outlook(pilot, state, now))}"
+    return f"stopped; then {describe(runs.expected_move(pilot, state, now))}"

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from allstop.core import run as runs
-from allstop.core.asks import in_full
+from allstop.core.asks import describe_with_options
 from allstop.core.brakes import Tally
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import RunId
@@ -87,12 +87,12 @@ def _standing(
     if state.asks:
         return (
             "waiting",
-            "; ".join(f"asks: {in_full(ask)}" for ask in state.asks.values()),
+            "; ".join(f"asks: {describe_with_options(ask)}" for ask in state.asks.values()),
             True,
         )
     if at_work:
         return "running", doing, False
-    move = runs.outlook(kind.pilot, state, now, helm)
+    move = runs.expected_move(kind.pilot, state, now, helm)
     if isinstance(move, Wait):
         status = "idle" if move.idle else "waiting"
         return status, with_time(move.reason, move.until, now), move.for_person

@@ -20,9 +20,9 @@ from allstop.adapters.agents.turn_socket import (
     open_turn_socket,
 )
 from allstop.adapters.agents.turn_tools import TurnTools
-from allstop.core.asks import Answer, Leave
+from allstop.core.asks import Answer, Permission
 from allstop.core.moves import Item
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.ports import Box, Isolation
 from allstop.testing.agent_contract import RecordingWatch, turn
 
@@ -139,7 +139,7 @@ async def test_b7_calls_belong_to_this_turn(sockets):
     assert introduced["result"]["serverInfo"]["name"] == "allstop"
     assert names == ["signal", "progress", "ask"]
     assert not noted["result"]["isError"]
-    assert tools.signals == (Said(signal=Signal.COMPLETE),)
+    assert tools.signals == (SignalClaim(signal=Signal.COMPLETE),)
     assert watch.items == [Item(kind="signal", text="COMPLETE")]
 
 
@@ -363,7 +363,7 @@ class Slow(RecordingWatch):
             await anyio.sleep_forever()
         finally:
             self.left.set()
-        return Answer(leave=Leave.DENY)
+        return Answer(leave=Permission.DENY)
 
 
 async def test_b7_the_question_of_a_disconnected_client_is_withdrawn(sockets):
@@ -406,7 +406,7 @@ async def test_k12_an_endless_line_and_many_clients_do_no_harm(sockets):
         async with connected(access, call("signal", signal="COMPLETE")) as client:
             await answers(client)
 
-    assert tools.signals == (Said(signal=Signal.COMPLETE),)
+    assert tools.signals == (SignalClaim(signal=Signal.COMPLETE),)
 
 
 async def _connect(access):

@@ -6,7 +6,7 @@ import re
 from allstop.adapters.agents.claude_code.tools import PREFIX
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
@@ -37,7 +37,7 @@ async def hear(bench, agent):
     result = await bench.turn(agent, watch)
 
     assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
+    assert result.claim == SignalClaim(signal=Signal.PENDING, text="Which one?")
     assert watch.asks == []
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),

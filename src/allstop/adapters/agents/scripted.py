@@ -179,7 +179,7 @@ class _ScriptedTurn:
         name = f"ask-{len(self._words)}"
         ask = Ask(id=name, kind="question", text=text, questions=(question,))
         answer = await self._watch.ask(ask)
-        (reply,) = answer.to(1, "decided by itself")
+        (reply,) = answer.answers_to(1, "decided by itself")
         self._words.append(f"{text}: {reply}")
 
     async def _flood(self, size: int) -> None:

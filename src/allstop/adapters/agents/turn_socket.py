@@ -30,7 +30,7 @@ from allstop.adapters.agents.box_command import END_OF_INPUT
 from allstop.adapters.agents.output_lines import LineSplitter, LineTooLongError
 from allstop.adapters.agents.socket_clients import SocketClient, accept_client, on_first_connection
 from allstop.adapters.agents.turn_tools import SERVER, TurnTools, has_turn_tools
-from allstop.core.mcp import PARSE, Call, Message, error, heard
+from allstop.core.mcp import PARSE, Message, ToolCall, error, respond
 from allstop.ports import DESK, Isolation, Launch, Turn
 
 PROGRAM = "allstop"
@@ -246,19 +246,19 @@ class SocketServer:
 
     async def _answer(self, client: SocketClient, sending: anyio.Lock, line: bytes) -> None:
         request = _read_request(line)
-        answer = await self._tools.answer(request) if isinstance(request, Call) else request
+        answer = await self._tools.answer(request) if isinstance(request, ToolCall) else request
         if answer is not None:
             async with sending:
                 await client.send(msgspec.json.encode(answer) + b"\n")
 
 
-def _read_request(line: bytes) -> Message | Call | None:
+def _read_request(line: bytes) -> Message | ToolCall | None:
     """The tool call to run, the answer to any other request, or None."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
-    return heard(SERVER, message)
+    return respond(SERVER, message)
 
 
 async def _lines(client: SocketClient) -> AsyncGenerator[bytes, None]:

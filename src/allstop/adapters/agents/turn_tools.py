@@ -13,9 +13,9 @@ from msgspec import Meta, Struct
 
 from allstop import __version__
 from allstop.core.asks import Ask, Option, Question
-from allstop.core.mcp import Call, Message, Server, content, tool
+from allstop.core.mcp import Message, Server, ToolCall, content, tool
 from allstop.core.moves import Item
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 from allstop.ports import Turn, Watch
 
@@ -97,7 +97,7 @@ class TurnTools:
     """Runs the tool calls of one turn and collects its signals."""
 
     def __init__(self, watch: Watch) -> None:
-        self.signals: tuple[Said, ...] = ()
+        self.signals: tuple[SignalClaim, ...] = ()
         self.agent_connected = False  # with a token that only the agent knows
         self._watch = watch
         self._calls = 0
@@ -122,7 +122,7 @@ class TurnTools:
         except msgspec.ValidationError as error:
             return ToolResult(f"{name}: {error}", is_error=True)
 
-    async def answer(self, call: Call) -> Message:
+    async def answer(self, call: ToolCall) -> Message:
         """The answer to an MCP call."""
         result = await self.call(call.name, call.arguments)
         return content(call.id, result.text, is_error=result.is_error)
@@ -133,7 +133,7 @@ class TurnTools:
             return ToolResult(
                 f"{arguments.signal} needs a text: the reason, or the question.", is_error=True
             )
-        said = Said(signal=signal, text="" if signal is Signal.COMPLETE else text)
+        said = SignalClaim(signal=signal, text="" if signal is Signal.COMPLETE else text)
         self.signals = (*self.signals, said)
         words = arguments.signal + (f": {said.text}" if said.text else "")
         await self._watch.saw(Item(kind="signal", text=words))
@@ -150,5 +150,5 @@ class TurnTools:
         name = f"{NAME}-{self._calls}"
         ask = Ask(id=name, kind="question", text=arguments.question, questions=(question,))
         answer = await self._watch.ask(ask)
-        (words,) = answer.to(1, "Decide for yourself, carefully, and say what you decided.")
+        (words,) = answer.answers_to(1, "Decide for yourself, carefully, and say what you decided.")
         return ToolResult(words)

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 from typing import TypeAlias
 
 from allstop.adapters.notify.background_call import run_in_thread
-from allstop.core.address_policy import Address, parse, real, refusal
+from allstop.core.address_policy import Address, parse, refusal, unwrap_ipv4
 
 Resolve: TypeAlias = Callable[[str], Sequence[Address]]
 """Returns all addresses of a host; raises OSError or UnicodeError if there is none. May block."""
@@ -40,7 +40,7 @@ async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
     except (OSError, UnicodeError) as error:
         raise NoAddressError(f"host {host} was not found") from error
     for address in addresses:
-        own = [real(address)] if _is_ours(real(address)) else []
+        own = [unwrap_ipv4(address)] if _is_ours(unwrap_ipv4(address)) else []
         if why := refusal(address, own=own, private=private):
             raise RefusedError(f"nothing is sent to {address}: {why}")
     return addresses[0]

@@ -17,16 +17,16 @@ from allstop.adapters.shell.literal_words import exclusion, literal, revision, s
 from allstop.core.asks import Ask, Decision
 from allstop.core.text import one_line
 from allstop.policy.command_line import (
-    MOST_COMMANDS,
-    MOST_WORDS,
-    Line,
+    MAX_COMMANDS,
+    MAX_WORDS,
+    CommandLine,
     Redirect,
-    Simple,
-    of_words,
-    too_many,
-    unfit,
+    SimpleCommand,
+    line_from_words,
+    too_many_words,
+    unsafe_text_reason,
 )
-from allstop.policy.policy import Policy, Verdict, of_paths, weigh
+from allstop.policy.policy import Policy, Verdict, evaluate, evaluate_edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -44,15 +44,15 @@ _GLOBS = frozenset({"-g", "--glob", "--iglob"})
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
-def parse(text: str) -> Line:
+def parse(text: str) -> CommandLine:
     """Parse a command line. Never fails: `why` says if something isn't understood."""
-    if why := unfit(text):
-        return Line(why=why)
+    if why := unsafe_text_reason(text):
+        return CommandLine(why=why)
     return _LineParser(text.encode()).line()
 
 
 def check(policy: Policy, text: str) -> Verdict:
-    return weigh(policy, parse(text))
+    return evaluate(policy, parse(text))
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
@@ -63,22 +63,22 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     policy = replace(policy, within=ask.within)
     match ask.kind:
         case "command":
-            verdict = weigh(policy, _line_of(ask))
+            verdict = evaluate(policy, _line_of(ask))
         case "edit":
-            verdict = of_paths(policy, ask.paths)
+            verdict = evaluate_edit(policy, ask.paths)
         case _:
             verdict = Verdict(decision=Decision.ASK, rule="a question is for a person")
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask) -> Line:
+def _line_of(ask: Ask) -> CommandLine:
     """Parse the command of an ask; if both words and text are given, they must mean the same.
 
     The shell that a driver puts around a line is parsed; another shell inside it is not.
     """
     script = _script(ask.argv)
     if not ask.text:
-        return of_words(ask.argv) if script is None else parse(script)
+        return line_from_words(ask.argv) if script is None else parse(script)
     line = parse(ask.text)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
@@ -113,7 +113,7 @@ class _LineParser:
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._commands: list[Simple] = []
+        self._commands: list[SimpleCommand] = []
         self._redirects: list[Redirect] = []
         self._operator = ""
         self._depth = 0
@@ -121,19 +121,21 @@ class _LineParser:
         self._why = ""
         self._covered_to = 0
 
-    def line(self) -> Line:
+    def line(self) -> CommandLine:
         root = _parser().parse(self._source).root_node
         if root.has_error:
             self._refuse("it doesn't parse")
         self._walk(root)
         self._cover(len(self._source), len(self._source))
-        if len(self._commands) > MOST_COMMANDS:
-            self._refuse(f"more than {MOST_COMMANDS} commands")
-        if why := too_many(self._words):
+        if len(self._commands) > MAX_COMMANDS:
+            self._refuse(f"more than {MAX_COMMANDS} commands")
+        if why := too_many_words(self._words):
             self._refuse(why)
         if not self._commands:
             self._refuse("there is no command")
-        return Line(commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why)
+        return CommandLine(
+            commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why
+        )
 
     def _walk(self, node: Node) -> None:
         waiting = [node]
@@ -181,10 +183,10 @@ class _LineParser:
 
     def _add(self, words: tuple[str, ...], *, is_cut: bool) -> list[Node]:
         self._words += len(words)
-        command = Simple(
-            words=words[:MOST_WORDS],
+        command = SimpleCommand(
+            words=words[:MAX_WORDS],
             after=self._operator,
-            is_cut=is_cut or len(words) > MOST_WORDS,
+            is_cut=is_cut or len(words) > MAX_WORDS,
         )
         self._commands.append(command)
         self._operator = ";"

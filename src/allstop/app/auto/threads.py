@@ -110,7 +110,9 @@ async def beginning(
     Raises:
         AllstopError: it can't be had.
     """
-    goal = project.secrets.veil(goal.strip())  # a person's words, though no command of theirs
+    goal = project.secrets.redact_certain(
+        goal.strip()
+    )  # a person's words, though no command of theirs
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done")
     spec = auto_spec(
@@ -151,7 +153,7 @@ def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> Au
     """
     auto = project.settings.auto
     return AutoSpec(
-        goal=project.secrets.veil(goal),
+        goal=project.secrets.redact_certain(goal),
         agent=NOBODY,
         target=runtime.target(project),
         min_confidence=auto.min_confidence,

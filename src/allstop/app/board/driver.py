@@ -118,7 +118,7 @@ async def equip(
             continue
         task = told.state.board[told.state.refs[child.opened.ref]]
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
-        if child.broke or child.limits != limits:
+        if child.limit_reached or child.limits != limits:
             raised = Raise(limits=limits)
             await send_command(project.journal, project.clock, run, raised, "allstop run")
     return told
@@ -168,7 +168,7 @@ def _would_go_on(recorded: Recorded, now: datetime) -> bool:
     state = runs.fold(recorded.pilot, recorded.events)
     if state.open_move is not None:
         return state.hold is Hold.NONE
-    move = runs.outlook(recorded.pilot, state, now)
+    move = runs.expected_move(recorded.pilot, state, now)
     return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
 
 

@@ -60,7 +60,7 @@ class _Watch:
         self.reader = Reader(
             project.journal, self._look, lambda trouble: show(f"notify: {trouble}")
         )
-        self._without_secrets = lambda text: project.secrets.scrub(text)
+        self._without_secrets = lambda text: project.secrets.redact_all(text)
         self._where = project.root.name if project.root else ""
         self._told = Told()
         self._states: dict[RunId, RunState[Any]] = {}

@@ -15,7 +15,7 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.helm import fold as steered
 from allstop.core.ids import HELM, AgentName, RunId
 from allstop.core.room_specs import SessionSpec, TalkMode
-from allstop.core.run import must_be_told
+from allstop.core.run import must_record_stop
 from allstop.engine.send import send_command
 from allstop.ports import Cursor, Entry, StaleError
 from allstop.rooms.pilot import RoomPilot
@@ -191,7 +191,7 @@ async def end_unheard(project: Project, silent: Collection[int]) -> None:
         thread = thread_of(head.run)
         while thread and head.run not in driven:
             found = await read(project, thread)
-            if found.room.session is None or not must_be_told(
+            if found.room.session is None or not must_record_stop(
                 PILOT, found.view.run, found.helm, found.helm.stops
             ):
                 break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.app.runs.status import helm_of, record_of
 from allstop.core import run as runs
-from allstop.core.asks import Ask, answered
+from allstop.core.asks import Ask, match_answers
 from allstop.core.commands import Answer, Command, Permit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
@@ -82,11 +82,11 @@ def leave_for(ask: Ask, *, session: bool = False) -> Permit:
 
 
 def _only_once(ask: Ask) -> str:
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     if ask.kind != "command":
         return "" if ask.kind == "edit" else "nobody can say what it would be next time"
-    return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
+    return not_coverable_reason(ask.argv) if ask.argv else "it is more than plain words"
 
 
 async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Command:
@@ -108,7 +108,7 @@ async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Comma
     if not put.questions:
         hint = f"`allstop allow {name}` or `allstop deny {name}`"
         raise AllstopError(f"{run} wants to know whether it may do something", hint)
-    answers = answered(put, texts)
+    answers = match_answers(put, texts)
     if isinstance(answers, str):
         raise AllstopError(answers, "one TEXT for each, in their order")
     return Permit(ask=put.id, allow=True, answers=answers)
@@ -121,7 +121,7 @@ def typed_reply(ask: Ask, words: str) -> Permit | None:
             return Permit(ask=ask.id, allow=words.lower().startswith("y"))
         return None
     texts = tuple(words.split(";")) if len(ask.questions) > 1 else (words,)
-    answers = answered(ask, texts)
+    answers = match_answers(ask, texts)
     return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 
@@ -140,7 +140,7 @@ async def speak(project: Project, run: str | None, command: Command, by: str = "
     await send_command(project.journal, project.clock, name, command, by)
     driven = root_of(name) in project.journal.holders()
     kind = project.kinds[state.opened.kind]
-    unheard = "" if driven else kind.undelivered(run, name, state)
+    unheard = "" if driven else kind.takes_effect(run, name, state)
     return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
 
 

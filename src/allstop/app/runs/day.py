@@ -11,7 +11,7 @@ from allstop.app.agents.token_caps import budgets_hold
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import helm_of
 from allstop.core.commands import Raise
-from allstop.core.daily_budget import is_limited, near
+from allstop.core.daily_budget import is_limited, near_limit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
@@ -72,7 +72,7 @@ async def today(project: Project, days: DailyBudget | None = None) -> Today:
         max_tokens=most.tokens,
         max_usd=None if most.cost_microusd is None else most.cost_microusd / 1e6,
         max_minutes=None if most.time_s is None else most.time_s / 60,
-        near=near(most, used, now),
+        near=near_limit(most, used, now),
         at_limit=most.at_limit.value,
         holds=budgets_hold(project) if is_limited(most) else "",
     )

@@ -11,11 +11,11 @@ from msgspec import Struct
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.board import graph, remedies
 from allstop.board.board_pilot import BoardPilot, BoardState
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.asks import in_full, reply
+from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
@@ -150,7 +150,9 @@ async def _board(
         counts=counts(state.board, stopped(state, helm, under)),
         needs_you=[
             *(
-                _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
+                _attention(
+                    task, f"asks: {describe_with_options(ask)}", answer_command(task.id, ask)
+                )
                 for task, ask in asking
             ),
             *(
@@ -159,7 +161,7 @@ async def _board(
             ),
         ],
         start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
-        waits=state.brake,
+        waits=state.brake_reason,
     )
 
 
@@ -172,7 +174,7 @@ def _start(board: Board) -> str:
         return "allstop run"
     tasks = board.tasks()
     held = (task.id for task in tasks if task.held and not graph.waits_for(board, task))
-    again = next(held, None) or next(iter(barred(tasks)), None)
+    again = next(held, None) or next(iter(cancelled_needs(tasks)), None)
     return f"allstop retry {again}" if again else ""
 
 

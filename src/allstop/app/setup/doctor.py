@@ -39,7 +39,7 @@ from allstop.core.gate import Check
 from allstop.core.ids import RunId
 from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.prompt import prompt
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.null_watch import NullWatch
@@ -152,7 +152,7 @@ async def try_agent(project: Project, name: str, text: str) -> Tried:
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, NullWatch())
         await agent.close()
-    result = project.secrets.scrubbed_in(result)
+    result = project.secrets.redact_all_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
@@ -356,7 +356,7 @@ async def try_checks(project: Project) -> list[CheckResult]:
         results = [
             await _try_check(boxed, check, places, name) for check in checks(project.settings)
         ]
-        return [project.secrets.scrubbed_in(result) for result in results]
+        return [project.secrets.redact_all_in(result) for result in results]
     finally:
         places.discard(name)
         with anyio.CancelScope(shield=True):
@@ -395,4 +395,4 @@ def what_is_missing(result: CheckResult) -> str:
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
     telling = [line for line in lines if any(mark in line for mark in marks)]
-    return ending((telling or lines or ["no output"])[-1], 200)
+    return last_chars((telling or lines or ["no output"])[-1], 200)

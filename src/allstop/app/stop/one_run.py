@@ -20,7 +20,7 @@ from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
 from allstop.core.ids import RunId, root_of
-from allstop.core.moves import LOST, Failed
+from allstop.core.moves import CUT_BY_STOP, Failed
 from allstop.engine.send import send_command
 from allstop.ports import Entry
 from allstop.views.log import describe
@@ -206,7 +206,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
     for event in found.events:
         match event:
             case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
-                at >= since and kind in LOST
+                at >= since and kind in CUT_BY_STOP
             ):
                 yield describe(moves[move])
             case _:

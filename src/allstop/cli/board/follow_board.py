@@ -172,7 +172,7 @@ class Joined:
         if state.open_move is not None:
             return False
         pilot, helm = self.live_runs.kind(run).pilot, self.live_runs.helm
-        move = runs.outlook(pilot, state, self.clock.now(), helm)
+        move = runs.expected_move(pilot, state, self.clock.now(), helm)
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 
 

@@ -49,7 +49,7 @@ async def _tell(project: Project, *commands: Command) -> Told:
     from allstop.core.ids import BOARD
 
     told = await board.tell(project, lambda state: commands)
-    return Told(BOARD in project.journal.holders(), told.state.brake)
+    return Told(BOARD in project.journal.holders(), told.state.brake_reason)
 
 
 @click.command()

@@ -57,7 +57,7 @@ def _policy(context: Context, rules_file: Path | None) -> Policy:
         if rules_file is not None:
             rules = read_rules_file(context.folder / rules_file)
         root = str(project.root or folder)
-        return Policy(workspace=root, folder=str(folder), rules=rules, leads_out=links_out(root))
+        return Policy(workspace=root, folder=str(folder), rules=rules, escapes=links_out(root))
 
 
 def _commands(lines: Iterable[bytes]) -> Iterator[str]:

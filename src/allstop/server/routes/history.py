@@ -49,7 +49,7 @@ async def replay(desk: Desk, given: path_parameters.OneRun) -> wire_types.Replay
     ]
     return wire_types.Replayed(
         run=name,
-        decisions=len(made) + receipts.decisions(events),
+        decisions=len(made) + receipts.count_decisions(events),
         differences=sorted([*moves, *decisions], key=lambda each: each.seq),
     )
 

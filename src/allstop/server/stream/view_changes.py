@@ -129,7 +129,7 @@ class Changes:
         for each in self._news("board", BOARD, short):
             yield each
         before, self._board = self._board or Board(), state.board
-        names = set(state.board.nodes.differing(before.nodes))
+        names = set(state.board.nodes.changed_keys(before.nodes))
         names |= {name for name in warned if name in state.board.nodes}
         names |= halted ^ self._stopped
         self._stopped = halted

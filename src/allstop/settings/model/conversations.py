@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from allstop.core.context_window import Policy as WindowPolicy
+from allstop.core.context_window import WindowPolicy
 from allstop.core.decisions import DecisionPolicy, ReviewWhen
 from allstop.settings.model.bases import (
     Count,

@@ -11,7 +11,7 @@ from adapters.agents.claude_code.launch_claude import (
     write,
 )
 from allstop.adapters.clock import SystemClock
-from allstop.core.asks import Answer, Leave
+from allstop.core.asks import Answer, Permission
 from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
@@ -45,7 +45,7 @@ class Trusting:
         self.close = agent.close
 
     async def take_turn(self, asked, watch):
-        watch.answer = Answer(leave=Leave.ALLOW)
+        watch.answer = Answer(leave=Permission.ALLOW)
         return await self._agent.take_turn(asked, watch)
 
 

@@ -15,7 +15,7 @@ from allstop.adapters.agents.acp.session_modes import choose_mode
 from allstop.adapters.agents.acp.turn import AGENT_DECIDES
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
-from allstop.core.asks import NOBODY, Answer, Leave, Option, Question
+from allstop.core.asks import NOBODY, Answer, Option, Permission, Question
 from allstop.core.moves import FailureKind, TurnDone
 from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
@@ -37,7 +37,7 @@ def form(**fields):
 
 
 def said(*answers):
-    return Answer(leave=Leave.ALLOW, answers=answers, by="user")
+    return Answer(leave=Permission.ALLOW, answers=answers, by="user")
 
 
 @pytest.mark.parametrize("questions", [[COLOUR], [COLOUR, SIZES]], ids=["one", "two"])

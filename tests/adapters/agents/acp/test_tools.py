@@ -12,7 +12,7 @@ from allstop.adapters.agents.acp.form_questions import DECLINED
 from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.core.moves import TurnDone
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.testing.agent_contract import RecordingWatch
 
 OURS = {"mcp__allstop__ask", "mcp__allstop__progress", "mcp__allstop__signal"}
@@ -53,7 +53,7 @@ async def test_b7_a_program_that_it_runs_cannot_use_them(bench):
     result = await bench.turn(agent, RecordingWatch(allows=True))
 
     assert "there was no answer\\ncode 1" in came_back(bench.asked_last)[-1]
-    assert result.said.signal is Signal.NONE
+    assert result.claim.signal is Signal.NONE
 
 
 async def test_b7_without_a_workspace_there_are_no_tools(bench):
@@ -118,7 +118,7 @@ async def test_b7_it_has_them_also_where_its_conversation_was_lost(bench):
     result = await bench.turn(agent, watch, thread="01234567-89ab-7def-8123-456789abcdef")
 
     assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.BLOCKED, text="no key")
+    assert result.claim == SignalClaim(signal=Signal.BLOCKED, text="no key")
     assert watch.items[0].text == "the agent did not find the conversation and started a new one"
 
 

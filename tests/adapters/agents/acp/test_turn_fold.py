@@ -12,7 +12,7 @@ from allstop.adapters.agents.acp.tool_calls import MAX_BYTES, MAX_CALLS, ToolCal
 from allstop.adapters.agents.acp.turn_fold import TurnFold
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.core.asks import NOBODY, Answer, Ask, Leave
+from allstop.core.asks import NOBODY, Answer, Ask, Permission
 from allstop.core.moves import Item
 from allstop.ports import Live
 
@@ -201,7 +201,9 @@ def test_k18_permission_for_a_command_shows_its_line():
 
     call = wanted.tool_call.tool_call_id
     assert ask == Ask(id=f"{call}:0", argv=("make", "install"), text="make install")
-    assert write_answer(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
+    assert (
+        write_answer(wanted, Answer(leave=Permission.ALLOW))["outcome"]["optionId"] == "allow-once"
+    )
     assert write_answer(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 

@@ -12,7 +12,7 @@ from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_faul
 from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.core.moves import FailureKind, Usage
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say, model_server
 from support.api_agents import ANTHROPIC, OPENAI, turn_with_talk
@@ -100,7 +100,7 @@ async def test_k6_an_hour_in_the_cache_costs_more():
     """K6: twice the price of input at Anthropic."""
     say = Say(text="x", input=10_000, written=10_000, output=0)
 
-    usage = await used(ANTHROPIC, say, turn_with_talk("*hi", lifetime=Lifetime.HOUR))
+    usage = await used(ANTHROPIC, say, turn_with_talk("*hi", lifetime=CacheLifetime.HOUR))
 
     assert usage.cost_microusd == 40_000 + 10  # one token is charged for the x
 

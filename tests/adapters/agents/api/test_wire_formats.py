@@ -3,7 +3,7 @@
 import pytest
 
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Protocol, model_server
 from support.api_agents import ANTHROPIC, ENVELOPE, KEY, OLLAMA, OPENAI, turn_with_talk
@@ -60,7 +60,7 @@ async def test_r5_anthropic_is_told_what_will_be_the_same_next_time():
     """R5: breakpoints after the system text and the last three kept parts."""
     parts = ("*one", "two", "*three", "*four", "*five", "six")
 
-    (asked,) = await sent(ANTHROPIC, turn_with_talk(*parts, lifetime=Lifetime.HOUR))
+    (asked,) = await sent(ANTHROPIC, turn_with_talk(*parts, lifetime=CacheLifetime.HOUR))
 
     mark = {"type": "ephemeral", "ttl": "1h"}
     (message,) = asked.body["messages"]
@@ -75,7 +75,7 @@ async def test_r5_anthropic_is_told_what_will_be_the_same_next_time():
     ]
 
 
-@pytest.mark.parametrize("lifetime", [Lifetime.MINUTES, Lifetime.HOUR])
+@pytest.mark.parametrize("lifetime", [CacheLifetime.MINUTES, CacheLifetime.HOUR])
 async def test_r5_the_lifetime_is_passed_on(lifetime):
     """R5: five minutes, or an hour."""
     (asked,) = await sent(ANTHROPIC, turn_with_talk("*one", system="", lifetime=lifetime))
@@ -94,7 +94,7 @@ async def test_r5_where_it_would_not_pay_nothing_is_marked(connector):
 
 async def test_r5_newer_openai_models_are_given_marks():
     """R5: explicit breakpoints only, so that nothing else is cached and charged."""
-    (asked,) = await sent(OPENAI, turn_with_talk("*one", "two", lifetime=Lifetime.MINUTES))
+    (asked,) = await sent(OPENAI, turn_with_talk("*one", "two", lifetime=CacheLifetime.MINUTES))
 
     mark = {"mode": "explicit"}
     system, said = asked.body["input"]
@@ -116,7 +116,7 @@ async def test_r5_without_marks_newer_openai_models_are_charged_for_no_cache():
 )
 async def test_r5_others_remember_by_themselves(endpoint):
     """R5: older models, and servers that are only compatible."""
-    lasting = turn_with_talk("*one", lifetime=Lifetime.MINUTES)
+    lasting = turn_with_talk("*one", lifetime=CacheLifetime.MINUTES)
 
     (asked,) = await sent(OPENAI, lasting, **endpoint)
 

@@ -5,7 +5,7 @@ import pytest
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
 from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.shell import appraise
-from allstop.core.asks import NOBODY, Decision, Rule, ruling
+from allstop.core.asks import NOBODY, Decision, Rule, answer_by_rules
 from allstop.policy.policy import Policy
 from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
@@ -93,7 +93,7 @@ class Ruled(RecordingWatch):
     async def ask(self, ask):
         await super().ask(ask)
         policy = Policy(workspace="/project", rules=(DENY_TOUCH,))
-        return ruling((), appraise(ask, policy)) or NOBODY
+        return answer_by_rules((), appraise(ask, policy)) or NOBODY
 
 
 async def test_k18_a_rule_counts_where_it_would_not_have_asked(bench):

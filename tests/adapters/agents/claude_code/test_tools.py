@@ -41,7 +41,7 @@ async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(bench, c
     result = await bench.turn(agent, RecordingWatch())
 
     assert why in came_back(bench.server.requests[-1])[-1]
-    assert result.said.signal is Signal.NONE
+    assert result.claim.signal is Signal.NONE
 
 
 async def test_b7_a_program_of_the_repository_cannot_use_them(bench):

@@ -8,7 +8,7 @@ from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE, NO_ANSWER
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.prompt import Talk, part, prompt_of
+from allstop.core.prompt import StructuredPrompt, part, prompt_from
 from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
@@ -186,10 +186,10 @@ async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
     """K10: the text is the JSON; its message is shown live, also in a room."""
     watch = RecordingWatch()
     reply = Call(name="StructuredOutput", arguments={"message": "a zebra"})
-    talk = Talk(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
+    talk = StructuredPrompt(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
     agent = await bench.agent([Say(calls=(reply,))])
 
-    result = await bench.turn(agent, watch, prompt=prompt_of(talk), place=None)
+    result = await bench.turn(agent, watch, prompt=prompt_from(talk), place=None)
 
     assert isinstance(result, TurnDone), result
     assert json.loads(result.text) == {"message": "a zebra"}

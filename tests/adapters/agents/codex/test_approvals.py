@@ -10,7 +10,17 @@ from adapters.agents.codex.launch_codex import outputs, patch, run, until
 from allstop.adapters.agents.codex import Approvals
 from allstop.adapters.agents.codex.approvals import NO_ANSWER
 from allstop.adapters.shell import appraise
-from allstop.core.asks import NOBODY, Answer, Ask, Decision, Leave, Option, Question, Rule, ruling
+from allstop.core.asks import (
+    NOBODY,
+    Answer,
+    Ask,
+    Decision,
+    Option,
+    Permission,
+    Question,
+    Rule,
+    answer_by_rules,
+)
 from allstop.core.moves import TurnDone
 from allstop.policy.policy import Policy
 from allstop.testing.agent_contract import RecordingWatch, turn
@@ -105,7 +115,7 @@ async def test_f5_the_rules_see_every_command_and_people_only_what_they_leave(
     class Ruled(RecordingWatch):
         async def ask(self, ask):
             self.asks.append(ask)
-            answer = ruling((), appraise(ask, policy))
+            answer = answer_by_rules((), appraise(ask, policy))
             if answer is None:
                 for_people.append(ask.text)
             return answer or self.answer
@@ -124,7 +134,7 @@ async def test_f5_a_session_permission_covers_only_the_same_command(stage, place
         run("touch one"), run("touch one"), run("touch two"), "ok", approvals=Approvals.UNTRUSTED
     )
     watch = RecordingWatch(allows=True)
-    watch.answer = Answer(leave=Leave.SESSION)
+    watch.answer = Answer(leave=Permission.SESSION)
 
     await agent.take_turn(turn(place), watch)
 
@@ -163,7 +173,7 @@ async def test_k18_a_rule_counts_where_its_box_would_let_it(stage, place):
     class Ruled(RecordingWatch):
         async def ask(self, ask):
             await super().ask(ask)
-            return ruling((), appraise(ask, policy)) or NOBODY
+            return answer_by_rules((), appraise(ask, policy)) or NOBODY
 
     steps = (run("touch one"), run("mkdir two"), patch("Makefile"), "ok")
     agent = await stage.agent_that(*steps, ruled=True)

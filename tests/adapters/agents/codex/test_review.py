@@ -8,7 +8,7 @@ import pytest
 
 from adapters.agents.codex.launch_codex import run, until
 from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, ReviewUsage
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import prompt
 from allstop.ports import Turn
@@ -72,8 +72,8 @@ async def test_k5_a_review_is_charged_by_estimate(stage, place):
     found = await agent.take_turn(review(place, made.thread), RecordingWatch())
 
     sent = sum(len(json.dumps(asked.body)) for asked in server.requests[1:])
-    assert estimate(sent, CHARS_A_TOKEN) * 0.5 < found.usage.input
-    assert found.usage.input < estimate(sent, CHARS_A_TOKEN) * 2
+    assert estimate(sent, CHARS_PER_TOKEN) * 0.5 < found.usage.input
+    assert found.usage.input < estimate(sent, CHARS_PER_TOKEN) * 2
     assert found.usage.output > 0
 
 
@@ -116,6 +116,6 @@ def test_k5_every_call_sends_all_that_came_before(kind, grows):
     before = usage.counts
     usage.add(Item(kind=kind, text="y" * 4000))
 
-    assert before.input == estimate(FRONT_CHARS + 1000, CHARS_A_TOKEN)
+    assert before.input == estimate(FRONT_CHARS + 1000, CHARS_PER_TOKEN)
     assert (usage.counts.input > 2 * before.input) is grows
     assert (usage.counts.output > 0) is not grows

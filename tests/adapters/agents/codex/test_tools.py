@@ -14,7 +14,7 @@ from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
@@ -39,7 +39,7 @@ async def test_b7_it_signals_and_tells_how_far_it_is(stage, place):
     result = await agent.take_turn(turn(place), watch)
 
     assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.COMPLETE)
+    assert result.claim == SignalClaim(signal=Signal.COMPLETE)
     assert result.text == "That is it."
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),
@@ -80,7 +80,7 @@ async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(stage, p
     result = await stage.agent(server).take_turn(turn(place), watch)
 
     assert why in result.text
-    assert result.said.signal is Signal.NONE
+    assert result.claim.signal is Signal.NONE
     assert [item.kind for item in watch.items] == ["message"]
 
 
@@ -96,8 +96,8 @@ async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
     await agent.take_turn(turn(None), RecordingWatch())
 
     names = {tool["name"] for tool in dynamic_tools()}
-    assert first.said.signal is Signal.NONE
-    assert second.said == Said(signal=Signal.BLOCKED, text="no access")
+    assert first.claim.signal is Signal.NONE
+    assert second.claim == SignalClaim(signal=Signal.BLOCKED, text="no access")
     at_work, turn_with_talk = offered(server.requests[1]), offered(server.requests[-1])
     assert names <= set(at_work)
     assert not names & set(turn_with_talk)

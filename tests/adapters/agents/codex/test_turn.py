@@ -8,7 +8,7 @@ from adapters.agents.codex.launch_codex import KEY, outputs, patch, run
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.core.moves import Item, TurnDone, Usage
-from allstop.core.prompt import Part, Talk, prompt, prompt_of
+from allstop.core.prompt import Part, StructuredPrompt, prompt, prompt_from
 from allstop.ports import Isolation, Turn
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
@@ -113,8 +113,8 @@ async def test_k10_a_reply_can_be_given_a_shape(stage, place):
         "additionalProperties": False,
     }
     server = await stage.model(['{"message": "zebra"}'])
-    talk = Talk(system="Be brief.", parts=(Part(text="Hello?"),), reply_schema=schema)
-    asked = Turn(run="room", prompt=prompt_of(talk))
+    talk = StructuredPrompt(system="Be brief.", parts=(Part(text="Hello?"),), reply_schema=schema)
+    asked = Turn(run="room", prompt=prompt_from(talk))
 
     result = await stage.agent(server).take_turn(asked, RecordingWatch())
 

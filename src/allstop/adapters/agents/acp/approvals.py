@@ -10,7 +10,7 @@ from allstop.adapters.agents.acp.messages import Permission, ToolCall
 from allstop.adapters.agents.rpc_messages import RequestId
 from allstop.adapters.agents.simple_command import literal_words
 from allstop.core.asks import Answer, Ask
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 COMMAND_CHARS = 16_000
 SHOWN_CHARS = 4000
@@ -30,7 +30,7 @@ def read_ask(request: RequestId, call: ToolCall, cwd: str) -> Ask:
         return _command(name, call, line, cwd)
     if call.kind == "edit" and (paths := call_paths(call)):
         text = "\n".join(filter(None, (call.title, call_diff(call))))
-        return Ask(id=name, kind="edit", paths=paths, text=ending(text, SHOWN_CHARS))
+        return Ask(id=name, kind="edit", paths=paths, text=last_chars(text, SHOWN_CHARS))
     arguments = json.dumps(call.raw_input, ensure_ascii=False) if call.raw_input else ""
     text = " ".join(filter(None, (call.title or call.kind or "a tool", arguments)))
     return Ask(id=name, kind="tool", text=one_line(text, SHOWN_CHARS))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.adapters.agents.acp.messages import Choice, Field, Form, ToolCall
 from allstop.adapters.agents.rpc_messages import RequestId
 from allstop.core.asks import Answer, Ask, Option, Question
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 TEXT_CHARS = 4000
 LABEL_CHARS = 200
@@ -37,7 +37,7 @@ def read_ask(request: RequestId, form: Form) -> Ask | None:
     if form.mode != "form" or not 0 < len(fields) <= MAX_FIELDS:
         return None
     questions = tuple(_question(form, field, len(fields)) for field in fields.values())
-    text = ending(form.message, TEXT_CHARS)
+    text = last_chars(form.message, TEXT_CHARS)
     return Ask(id=f"form:{request}", kind="question", text=text, questions=questions)
 
 
@@ -92,11 +92,11 @@ def _question(form: Form, field: Field, fields: int) -> Question:
     options = tuple(
         Option(
             label=one_line(choice.label, LABEL_CHARS),
-            text=ending(choice.description or "", TEXT_CHARS),
+            text=last_chars(choice.description or "", TEXT_CHARS),
         )
         for choice in _choices(field)[:MAX_OPTIONS]
     )
-    return Question(text=ending(text or form.message, TEXT_CHARS), options=options)
+    return Question(text=last_chars(text or form.message, TEXT_CHARS), options=options)
 
 
 def _choices(field: Field) -> tuple[Choice, ...]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.messages import PlanEntry, ToolCall
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 ITEM_CHARS = 16_000
 OUTPUT_CHARS = 2000
@@ -33,16 +33,16 @@ def tool_item(call: ToolCall) -> Item:
     if call.kind == "execute":
         line = call_command(call) or call.title or ""
         text = "\n".join(filter(None, (f"$ {line}", _output(call), mark)))
-        return Item(kind="command", text=ending(text, ITEM_CHARS))
+        return Item(kind="command", text=last_chars(text, ITEM_CHARS))
     if call.kind in EDITS:
         what = call_diff(call) or "\n".join(call_paths(call)) or call.title or ""
-        return Item(kind="file", text=ending(f"{what.rstrip()}\n{mark}", ITEM_CHARS))
+        return Item(kind="file", text=last_chars(f"{what.rstrip()}\n{mark}", ITEM_CHARS))
     return Item(kind="tool", text=f"{one_line(call.title or call.kind or 'a tool', 300)} {mark}")
 
 
 def plan_item(entries: tuple[PlanEntry, ...]) -> Item:
     lines = (f"[{_MARKS.get(entry.status, ' ')}] {entry.content}" for entry in entries)
-    return Item(kind="plan", text=ending("\n".join(lines), ITEM_CHARS))
+    return Item(kind="plan", text=last_chars("\n".join(lines), ITEM_CHARS))
 
 
 def call_command(call: ToolCall) -> str:
@@ -81,7 +81,7 @@ def _output(call: ToolCall) -> str:
     text = call.raw_output
     if not isinstance(text, str):
         text = "\n".join(block_text(each.get("content")) for each in _content(call))
-    return ending(text.strip(), OUTPUT_CHARS)
+    return last_chars(text.strip(), OUTPUT_CHARS)
 
 
 def _unified(change: dict[str, object]) -> str:

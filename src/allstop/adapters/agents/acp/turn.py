@@ -25,7 +25,7 @@ from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.rpc_messages import Message, RequestId
 from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
-from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.asks import Answer, Ask, Permission, describe_ask
 from allstop.core.moves import Item
 from allstop.core.text import one_line
 from allstop.ports import Live, Turn, Watch
@@ -38,7 +38,7 @@ QUIET_S = 0.4
 """A late history is complete when no message arrives for this long."""
 DRAIN_WITHIN_S = 20.0
 AGENT_DECIDES = "this agent decides itself what it asks about"
-_ALLOWED = Answer(leave=Leave.ALLOW, by="allstop")
+_ALLOWED = Answer(leave=Permission.ALLOW, by="allstop")
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
 
 
@@ -240,4 +240,4 @@ def _not_a_command(text: str) -> str:
 
 
 def _denial(ask: Ask, answer: Answer) -> str:
-    return f"{one_line(words(ask))} {answer.message}".strip()
+    return f"{one_line(describe_ask(ask))} {answer.message}".strip()

@@ -16,7 +16,7 @@ from allstop.adapters.agents.api.call_usage import (
     count_tokens,
 )
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
 from allstop.programs import Tail
 
@@ -64,14 +64,14 @@ class TurnFold:
     def end(self) -> Iterator[Item]:
         yield from self.end_message()
         if diff := "".join(self._diffs):
-            yield Item(kind="diff", text=ending(diff, DIFF_CHARS))
+            yield Item(kind="diff", text=last_chars(diff, DIFF_CHARS))
 
     def end_message(self) -> Iterator[Item]:
         kind, text = self._message[0], self._message_text.text()
         self._message, self._message_text = ("", ""), Tail(TEXT_BYTES)
         if text.strip():
             self.text = text if kind == "message" else self.text
-            yield Item(kind=kind, text=ending(text, items.ITEM_CHARS))
+            yield Item(kind=kind, text=last_chars(text, items.ITEM_CHARS))
 
     def known(self, call: ToolCall) -> ToolCall:
         """The call with all that is known about it."""
@@ -100,7 +100,7 @@ class TurnFold:
             yield Live("status", one_line(call.title))
         if call.status in FINAL_STATUSES and call.status != known.status:
             if call.status == "completed" and call.kind in items.EDITS:
-                diff = ending(items.call_diff(call), DIFF_CHARS)
+                diff = last_chars(items.call_diff(call), DIFF_CHARS)
                 self._diffs = [*self._diffs, diff][-MAX_DIFFS:]
             is_recorded = is_turn_tool(call) and call.status == "completed"
             if not is_recorded:  # the turn's tools record items themselves

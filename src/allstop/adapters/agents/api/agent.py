@@ -27,7 +27,7 @@ from allstop.adapters.agents.api.request import ModelRequest, build_request
 from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
@@ -128,7 +128,7 @@ class ModelAgent:
     def _usage(self, request: ModelRequest, reply: Reply) -> Usage:
         if not reply.started:
             return Usage()
-        for_hour = request.lifetime is Lifetime.HOUR
+        for_hour = request.lifetime is CacheLifetime.HOUR
         used = count_tokens(reply.reported, request.chars, reply.chars, for_hour=for_hour)
         return Usage(
             input=used.input,

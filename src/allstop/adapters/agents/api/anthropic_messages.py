@@ -23,7 +23,7 @@ from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
 from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.core.moves import FailureKind
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
 MAX_BREAKPOINTS = 4
@@ -120,22 +120,22 @@ class Messages:
 
 def prompt_body(request: ModelRequest, system: str) -> dict[str, Any]:
     """The prompt, with cache breakpoints after the parts that later calls repeat."""
-    is_cached = request.lifetime is not Lifetime.NONE
+    is_cached = request.lifetime is not CacheLifetime.NONE
     marked = request.breakpoints(MAX_BREAKPOINTS - 1 if system else MAX_BREAKPOINTS)
     content = [
-        _block(part.text, request.lifetime if index in marked else Lifetime.NONE)
+        _block(part.text, request.lifetime if index in marked else CacheLifetime.NONE)
         for index, part in enumerate(request.parts)
     ]
     prompt: dict[str, Any] = {"messages": [{"role": "user", "content": content}]}
     if system:
-        lifetime = request.lifetime if is_cached else Lifetime.NONE
+        lifetime = request.lifetime if is_cached else CacheLifetime.NONE
         prompt["system"] = [_block(system, lifetime)]
     return prompt
 
 
-def _block(text: str, lifetime: Lifetime) -> dict[str, Any]:
+def _block(text: str, lifetime: CacheLifetime) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    if lifetime is Lifetime.NONE:
+    if lifetime is CacheLifetime.NONE:
         return block
     return {**block, "cache_control": {"type": "ephemeral", "ttl": lifetime.value}}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Failed, FailureKind, Usage
 
 MAX_COUNT = 10**9
@@ -32,13 +32,13 @@ class TokenCounts(Struct, frozen=True, kw_only=True):
 def count_tokens(
     reported: ReportedUsage, chars_in: int, chars_out: int, *, for_hour: bool = False
 ) -> TokenCounts:
-    total_input = as_count(reported.input) or estimate(chars_in, CHARS_A_TOKEN)
+    total_input = as_count(reported.input) or estimate(chars_in, CHARS_PER_TOKEN)
     cached = min(as_count(reported.cached) or 0, total_input)
     return TokenCounts(
         input=total_input,
         cached=cached,
         written=min(as_count(reported.written) or 0, total_input - cached),
-        output=as_count(reported.output) or estimate(chars_out, CHARS_A_TOKEN),
+        output=as_count(reported.output) or estimate(chars_out, CHARS_PER_TOKEN),
         for_hour=for_hour,
     )
 

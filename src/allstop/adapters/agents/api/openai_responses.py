@@ -27,7 +27,7 @@ from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
 from allstop.adapters.agents.api.token_prices import TokenPrice
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
 MAX_BREAKPOINTS = 4
@@ -153,7 +153,7 @@ def takes_breakpoints(model: str) -> bool:
 
 def prompt_body(request: ModelRequest, system: str) -> dict[str, Any]:
     """The prompt with explicit breakpoints only; without one, nothing is cached or charged for."""
-    is_cached = request.lifetime is not Lifetime.NONE
+    is_cached = request.lifetime is not CacheLifetime.NONE
     marked = request.breakpoints(MAX_BREAKPOINTS - 1 if system else MAX_BREAKPOINTS)
     content = [_block(p.text, is_breakpoint=i in marked) for i, p in enumerate(request.parts)]
     messages: list[dict[str, Any]] = [{"role": "user", "content": content}]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from allstop.adapters.agents.api.call_usage import ReportedUsage
 from allstop.adapters.agents.api.error_kinds import invalid_reply
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.ports import Live
 from allstop.programs import Tail
 
@@ -17,7 +17,7 @@ REASON_CHARS = 2000
 class Reply:
     def __init__(self, live: Callable[[Live], None], *, is_envelope: bool) -> None:
         self._live = live
-        self._words = MessageWords() if is_envelope else None
+        self._words = MessageExtractor() if is_envelope else None
         self._tail = Tail(KEPT_BYTES)
         self._half_pair = ""
         self.chars = 0

@@ -7,7 +7,7 @@ import hashlib
 from msgspec import Struct
 
 from allstop.core.moves import Failed, FailureKind
-from allstop.core.prompt import Lifetime, Part
+from allstop.core.prompt import CacheLifetime, Part
 from allstop.ports import Turn
 
 LEAST_OUTPUT = 16
@@ -20,7 +20,7 @@ _BYTES_A_TOKEN = 3
 class ModelRequest(Struct, frozen=True, kw_only=True):
     system: str
     parts: tuple[Part, ...]
-    lifetime: Lifetime = Lifetime.NONE
+    lifetime: CacheLifetime = CacheLifetime.NONE
     schema: dict[str, object] | None = None
     cache_key: str = ""
     max_output: int | None = None
@@ -31,7 +31,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
     def breakpoints(self, most: int) -> frozenset[int]:
         """The indexes of the parts after which the provider should cache: the last `most` ones."""
-        if self.lifetime is Lifetime.NONE:
+        if self.lifetime is CacheLifetime.NONE:
             return frozenset()
         kept = [index for index, part in enumerate(self.parts) if part.keep]
         return frozenset(kept[-most:] if most > 0 else ())
@@ -53,7 +53,7 @@ def build_request(turn: Turn, agent: str) -> ModelRequest | Failed:
     request = ModelRequest(
         system=system,
         parts=sent,
-        lifetime=talk.lifetime if talk else Lifetime.NONE,
+        lifetime=talk.lifetime if talk else CacheLifetime.NONE,
         schema=talk.reply_schema if talk else None,
         cache_key=_cache_key(turn.run, agent),
     )

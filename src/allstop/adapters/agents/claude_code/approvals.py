@@ -80,7 +80,7 @@ def write_answer(request: ControlRequest, answer: Answer) -> Mapping[str, Any]:
         }
     if is_question:
         texts = [each["question"] for each in _questions(arguments)]
-        answers = dict(zip(texts, answer.to(len(texts), NO_ANSWER), strict=True))
+        answers = dict(zip(texts, answer.answers_to(len(texts), NO_ANSWER), strict=True))
         arguments = {**arguments, "answers": answers}
     return {"behavior": "allow", "updatedInput": arguments}
 

@@ -9,7 +9,7 @@ from allstop.adapters.agents.claude_code import tools
 from allstop.adapters.agents.claude_code.approvals import EDITS, QUESTION
 from allstop.adapters.agents.claude_code.messages import Block
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 OUTPUT_CHARS = 2000
 MESSAGE_CHARS = 20_000
@@ -20,7 +20,7 @@ _PLANS = frozenset({"ExitPlanMode", "TodoWrite"})
 
 
 def message(text: str) -> Item:
-    return Item(kind="message", text=ending(text, MESSAGE_CHARS))
+    return Item(kind="message", text=last_chars(text, MESSAGE_CHARS))
 
 
 def notice(text: str) -> Item:
@@ -39,7 +39,7 @@ def describe_call(call: Block) -> str:
 def tool_item(call: Block, result: Block) -> Item | None:
     """The item of a finished tool call; None if it is recorded elsewhere."""
     arguments = call.input or {}
-    output = ending(content_text(result.content).strip(), OUTPUT_CHARS)
+    output = last_chars(content_text(result.content).strip(), OUTPUT_CHARS)
     failed = " (failed)" if result.is_error else ""
     if call.name == "Bash":
         return Item(
@@ -65,8 +65,8 @@ def _plan(arguments: dict[str, Any]) -> str:
     if isinstance(todos, list):
         steps = [each for each in todos if isinstance(each, dict)]
         lines = [f"[{each.get('status', '')}] {each.get('content', '')}" for each in steps]
-        return ending("\n".join(lines), OUTPUT_CHARS)
-    return ending(
+        return last_chars("\n".join(lines), OUTPUT_CHARS)
+    return last_chars(
         str(arguments.get("plan") or json.dumps(arguments, ensure_ascii=False)), OUTPUT_CHARS
     )
 

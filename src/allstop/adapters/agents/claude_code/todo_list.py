@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from allstop.adapters.agents.claude_code.messages import Block
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList"})
 MAX_TASKS = 200
@@ -44,7 +44,7 @@ class Plan:
                 }
                 self._tasks = listed or self._tasks
         lines = (f"[{task.status}] {task.subject}" for task in self._tasks.values())
-        return ending("\n".join(lines), PLAN_CHARS)
+        return last_chars("\n".join(lines), PLAN_CHARS)
 
     def _update(self, name: str, status: object, arguments: dict[str, object]) -> None:
         if status == "deleted":

@@ -6,7 +6,7 @@ import json
 
 from allstop.adapters.agents.claude_code.messages import Permission
 from allstop.adapters.agents.turn_tools import NAME, SERVER, TOOLS
-from allstop.core.mcp import Call, Message, heard
+from allstop.core.mcp import Message, ToolCall, respond
 
 PREFIX = f"mcp__{NAME}__"
 
@@ -17,6 +17,6 @@ def arguments() -> tuple[str, ...]:
     return ("--mcp-config", json.dumps(servers), "--allowedTools", allowed)
 
 
-def read_request(request: Permission) -> Message | Call:
+def read_request(request: Permission) -> Message | ToolCall:
     """The tool call to run, or the answer; a notification gets an empty answer."""
-    return heard(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}
+    return respond(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}

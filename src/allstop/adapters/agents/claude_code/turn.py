@@ -45,7 +45,7 @@ from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S, Line, LineSplitter
 from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import asks
-from allstop.core.mcp import Call
+from allstop.core.mcp import ToolCall
 from allstop.core.moves import Failed, Item, TurnDone
 from allstop.ports import Child, Live, Stream, Watch
 from allstop.programs import Tail
@@ -53,7 +53,7 @@ from allstop.programs import Tail
 ANSWER_WITHIN_S = 10.0
 INTERRUPT_WITHIN_S = 1.0
 UNRULED = "Claude Code can't show every command to the rules: they see only those it asks about"
-ALLOWED_BY_BOX = asks.Answer(leave=asks.Leave.ALLOW, by="its box")
+ALLOWED_BY_BOX = asks.Answer(leave=asks.Permission.ALLOW, by="its box")
 
 
 class TurnProcess:
@@ -164,7 +164,7 @@ class TurnProcess:
                 await self._watch.saw(event)
             case ControlRequest(request_id=id_, request=request) if request.subtype == MCP:
                 call = read_request(request)
-                if isinstance(call, Call):
+                if isinstance(call, ToolCall):
                     group.start_soon(self._call_tool, id_, call)
                 else:
                     await self._reply(input_lines.success(id_, {"mcp_response": call}), group)
@@ -213,7 +213,7 @@ class TurnProcess:
             await self._send(input_lines.success(request.request_id, write_hook_answer(answer)))
         self._asks.pop(request.request_id, None)
 
-    async def _call_tool(self, id_: str, call: Call) -> None:
+    async def _call_tool(self, id_: str, call: ToolCall) -> None:
         """Run one of the turn's tools; Claude Code may withdraw the call."""
         with anyio.CancelScope() as scope:
             self._asks[id_] = scope

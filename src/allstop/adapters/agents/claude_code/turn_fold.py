@@ -34,7 +34,7 @@ from allstop.adapters.agents.claude_code.messages import (
 from allstop.adapters.agents.claude_code.todo_list import Plan
 from allstop.adapters.agents.output_lines import Line, OversizedLine
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
@@ -109,7 +109,7 @@ class TurnFold:
         self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
         self._plan = plan or Plan()
-        self._reply_words: MessageWords | None = None
+        self._reply_words: MessageExtractor | None = None
         self._error_message: Assistant | None = None
         self._limit: RateLimit | None = None
         self._refusal = ""
@@ -163,7 +163,7 @@ class TurnFold:
             return
         if event.content_block is not None:
             is_reply = event.content_block.name == items.REPLY_TOOL
-            self._reply_words = MessageWords() if is_reply else None
+            self._reply_words = MessageExtractor() if is_reply else None
         if event.delta is not None:
             yield from self._delta(event.delta)
 

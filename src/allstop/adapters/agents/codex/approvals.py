@@ -12,8 +12,8 @@ from allstop.adapters.agents.codex.shell_wrapper import unwrap, unwrap_argv
 from allstop.adapters.agents.codex.turn_fold import ServerRequest
 from allstop.adapters.agents.rpc_messages import decoded
 from allstop.core import asks
-from allstop.core.asks import Answer, Ask, Leave, Option
-from allstop.core.text import ending, one_line
+from allstop.core.asks import Answer, Ask, Option, Permission
+from allstop.core.text import last_chars, one_line
 
 QUESTION = "item/tool/requestUserInput"
 
@@ -22,7 +22,11 @@ LABEL_CHARS = 200
 MAX_OPTIONS = 20
 NO_ANSWER = "Decide for yourself, carefully, and say what you decided."
 
-_DECISIONS = {Leave.ALLOW: "accept", Leave.SESSION: "acceptForSession", Leave.DENY: "decline"}
+_DECISIONS = {
+    Permission.ALLOW: "accept",
+    Permission.SESSION: "acceptForSession",
+    Permission.DENY: "decline",
+}
 
 
 def read_ask(request: ServerRequest, started: ThreadItem | None, cwd: str) -> Ask | None:
@@ -49,7 +53,7 @@ def write_answer(request: ServerRequest, answer: Answer) -> dict[str, object]:
     if request.method != QUESTION:
         return {"decision": _DECISIONS[answer.leave]}
     questions = msgspec.json.decode(request.params, type=Approval).questions
-    texts = answer.to(len(questions), NO_ANSWER)
+    texts = answer.answers_to(len(questions), NO_ANSWER)
     pairs = zip(questions, texts, strict=True)
     return {"answers": {question.id: {"answers": [text]} for question, text in pairs}}
 
@@ -95,4 +99,4 @@ def _question_of(question: Question) -> asks.Question:
 
 
 def _text(*parts: str | None) -> str:
-    return ending("\n".join(filter(None, parts)), ASK_CHARS)
+    return last_chars("\n".join(filter(None, parts)), ASK_CHARS)

@@ -6,7 +6,7 @@ from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.codex.tools import PREFIX
 from allstop.core.moves import Item
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 
 ITEM_CHARS = 16_000
 
@@ -34,12 +34,12 @@ def to_item(item: ThreadItem) -> Item | None:
             kind, text = "review", item.review or ""
         case _:
             return None
-    return Item(kind=kind, text=ending(text, ITEM_CHARS)) if text.strip() else None
+    return Item(kind=kind, text=last_chars(text, ITEM_CHARS)) if text.strip() else None
 
 
 def plan_item(plan: Plan) -> Item:
     lines = (f"[{_MARKS.get(step.status, ' ')}] {step.step}" for step in plan.plan)
-    return Item(kind="plan", text=ending("\n".join(lines), ITEM_CHARS))
+    return Item(kind="plan", text=last_chars("\n".join(lines), ITEM_CHARS))
 
 
 def show_changes(file_changes: tuple[FileChange, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allstop.adapters.agents.api.call_usage import TokenCounts
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item
 
 FRONT_CHARS = 22_000
@@ -29,5 +29,6 @@ class ReviewUsage:
     @property
     def counts(self) -> TokenCounts:
         return TokenCounts(
-            input=estimate(self._read, CHARS_A_TOKEN), output=estimate(self._written, CHARS_A_TOKEN)
+            input=estimate(self._read, CHARS_PER_TOKEN),
+            output=estimate(self._written, CHARS_PER_TOKEN),
         )

@@ -16,7 +16,7 @@ from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
 
 TEXT_CHARS = 128 * 1024
@@ -155,7 +155,7 @@ class TurnFold:
         item = msgspec.json.decode(params, type=messages.ItemNote).item
         self._started_items.pop(item.id, None)
         if item.type == "agentMessage":
-            self.text = ending(item.text or "", TEXT_CHARS)
+            self.text = last_chars(item.text or "", TEXT_CHARS)
         if item.type == "contextCompaction":
             return self._compacted(item.type)
         seen = to_item(item)
@@ -180,7 +180,7 @@ class TurnFold:
         return (NewItem(plan_item(msgspec.json.decode(params, type=messages.Plan))),)
 
     def _diff_updated(self, params: Raw) -> tuple[Step, ...]:
-        self._diff = ending(msgspec.json.decode(params, type=messages.Diff).diff, DIFF_CHARS)
+        self._diff = last_chars(msgspec.json.decode(params, type=messages.Diff).diff, DIFF_CHARS)
         return ()
 
     def _used(self, params: Raw) -> tuple[Step, ...]:

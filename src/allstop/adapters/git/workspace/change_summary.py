@@ -7,7 +7,7 @@ from itertools import islice
 
 from allstop.adapters.git.repository.change_report import RawChange, printable
 from allstop.core.text import one_line
-from allstop.policy.guarded_files import guarded_by_place
+from allstop.policy.guarded_files import guard_reason_by_path
 
 MAX_NAMED = 20
 NAME_CHARS = 200
@@ -27,5 +27,5 @@ def shorten_names(paths: Sequence[str]) -> tuple[str, ...]:
 def guarded_files(changed: Iterable[RawChange]) -> dict[str, str]:
     """Return guarded files, each with the reason why a person would have been asked about it."""
     paths = (printable(raw.path) for raw in changed)
-    found = ((path, guarded_by_place(tuple(path.split("/")))) for path in paths)
+    found = ((path, guard_reason_by_path(tuple(path.split("/")))) for path in paths)
     return dict(islice(((path, why) for path, why in found if why), MAX_NAMED))
