@@ -8,6 +8,7 @@ from allstop.core.asks import BOX, Decision, Rule
 from allstop.policy.command_line import Line, Redirect, Simple, of_words, unfit
 from allstop.policy.paths import resolve
 from allstop.policy.policy import Policy, Verdict, of_paths, weigh
+from support.cases import for_each
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 POLICY = Policy(workspace="/home/ann/project")
@@ -56,7 +57,7 @@ def test_k18_no_path_leads_out_by_steps(steps):
     assert (end is None) is (lowest < 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "decision"),
     [
         ("grep -rn5 xyz src", ASK),
@@ -180,7 +181,7 @@ def test_k18_git_is_asked_about_in_a_folder_that_may_have_settings_of_its_own():
     assert said("git status", folder="a") is ALLOW
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "decision"),
     [
         ("src/a.py", ALLOW),

@@ -54,6 +54,7 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import prompt
 from allstop.views import runs
+from support.cases import for_each
 from support.random_runs import SCENARIOS
 from support.strategies import EVENTS, NOW, RESULTS, histories, some
 
@@ -226,7 +227,7 @@ def test_moves_in_words(move, words):
     assert runs.describe(move) == words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("result", "words"),
     [
         (TurnDone(text=""), "(no words)"),

@@ -16,6 +16,7 @@ from allstop.core.prompt import Lifetime
 from allstop.testing.agent_contract import Onlooker, turn
 from allstop.testing.model_server import Say, model_server
 from support.api_agents import ANTHROPIC, OPENAI, talking
+from support.cases import for_each
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SPENT = Spent(input=1_000_000, cached=400_000, written=100_000, output=10_000)
@@ -173,18 +174,16 @@ def test_k13_words_count_where_no_field_says_it(message, seconds):
     assert retry_at({"retry-after": "7"}, message, NOW) == NOW + timedelta(seconds=7)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", ["", "soon", "-5", "1e400", "9" * 30, "Mon, 99 Zeb", "6m 0s", "2020-01-01T00:00:00Z"]
 )
-@pytest.mark.parametrize(
-    "name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"]
-)
+@for_each("name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"])
 def test_k13_nonsense_is_no_time(name, value):
     """K13, Q18: what can't be meant is not waited for."""
     assert retry_at({name: value}, "", NOW) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "error", "kind"),
     [
         (400, {"message": "Your credit balance is too low"}, FailureKind.USAGE_LIMITED),
