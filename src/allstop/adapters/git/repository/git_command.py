@@ -33,6 +33,15 @@ _QUIET = (
 )  # fmt: skip
 """Reading somebody's commits must run nothing and tidy nothing up."""
 
+_SETTINGS_FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
+REPOSITORY_SETTINGS_ONLY = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+"""For a command whose result must not depend on filters and merge drivers of the machine."""
+
 
 class Done(NamedTuple):
     code: int
@@ -93,7 +102,11 @@ def spelled(arguments: Sequence[str]) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The user's own, without what would point git at another repository or ask questions."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _SETTINGS_FILES
+    }
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
