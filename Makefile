@@ -1,6 +1,6 @@
 # Everything is installed into .venv from the lock files in requirements/.
 .DEFAULT_GOAL := help
-.PHONY: help demo web test check bench soak docs lock clean
+.PHONY: help demo web test quick check bench soak docs lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -28,6 +28,12 @@ test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@$(BIN)/python hatch_build.py
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
 
+quick: ## the tests for daily work: all that start no programs, and a few that do
+	@tools/environment dev
+	@tools/system-packages git bwrap setpriv
+	@unset PYTHONDONTWRITEBYTECODE; ALLSTOP_EXAMPLES=quick ALLSTOP_SEEDS=20 \
+	  $(BIN)/python -m pytest -m 'not slow and not serial' $(ARGS) </dev/null
+
 check: ## format, lint, types, imports, requirements, the page
 	@tools/environment dev
 	@$(BIN)/ruff format --quiet --check . $(SCRIPTS) >.venv/format.log || { grep -e "-->" .venv/format.log; echo "not formatted; run: $(BIN)/ruff format . $(SCRIPTS)"; exit 1; }
@@ -53,6 +59,7 @@ soak: ## the long forms of the fault suites; takes hours
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \
+	  ALLSTOP_EXAMPLES=soak \
 	  tools/suite -o timeout=14400 $(ARGS)
 
 docs: ## write the generated pages of docs/reference again

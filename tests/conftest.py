@@ -1,12 +1,44 @@
 """Virtual time for every test that has no processes: a day of waiting takes no time at all."""
 
+import os
+from pathlib import Path
+
 import pytest
 import trio.testing
 from hypothesis import settings
 
+from support import git_settings
+
+TESTS = Path(__file__).parent
+SLOW = (
+    *("acceptance", "browser", "cli", "faults", "real_agents", "server"),
+    *("adapters/agents/acp", "adapters/agents/claude_code", "adapters/agents/codex"),
+    *("adapters/git", "adapters/processes"),
+)
+"""Folders whose tests start programs and wait for them."""
+
+QUICK = (
+    *("cli/test_tasks.py", "cli/test_today.py", "cli/test_stop.py", "server/test_admission.py"),
+    *("adapters/git/test_merge.py", "adapters/processes/test_environment.py"),
+)
+"""Files of those folders that run in `make quick` all the same: a few of each kind."""
+
+git_settings.hide_from_this_process()
+
+settings.register_profile("quick", max_examples=15, deadline=None, derandomize=True)
 settings.register_profile("every commit", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("soak", max_examples=2000, deadline=None)
-settings.load_profile("every commit")
+settings.load_profile(os.environ.get("ALLSTOP_EXAMPLES", "every commit"))
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests by the folder they are in."""
+    for item in items:
+        name = os.path.relpath(item.path, TESTS)
+        if name.startswith("browser/") or name.endswith("_page.py"):
+            item.add_marker("browser")
+        if name.startswith(tuple(f"{folder}/" for folder in SLOW)) and name not in QUICK:
+            item.add_marker("slow")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from allstop.adapters.shell import appraise, check, parse
 from allstop.core.asks import Ask, Decision, Rule
 from allstop.policy.command_line import CommandLine, Redirect, SimpleCommand
 from allstop.policy.policy import Policy
+from support.cases import for_each
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 POLICY = Policy(workspace="/home/ann/project")
@@ -36,7 +37,7 @@ def said(text, policy=POLICY):
     return check(policy, text).decision
 
 
-@pytest.mark.parametrize("row", rows("unsafe.jsonl"), ids=lambda row: ascii(row["command"])[:50])
+@for_each("row", lambda: rows("unsafe.jsonl"), ids=lambda row: ascii(row["command"]))
 def test_k18_q22_no_unsafe_command_is_allowed(row):
     assert said(row["command"]) is not Decision.ALLOW, row["why"]
 
@@ -49,7 +50,7 @@ def test_q22_at_most_two_in_a_hundred_harmless_commands_are_asked_about():
     assert len(asked) <= 0.02 * len(BENIGN), asked
 
 
-@pytest.mark.parametrize("line", ASKED, ids=lambda line: ascii(line)[:50])
+@for_each("line", ASKED, ids=lambda line: ascii(line)[:50])
 def test_k18_what_is_more_than_literal_words_is_asked_about_although_it_is_harmless(line):
     assert said(line) is Decision.ASK
 
@@ -100,7 +101,7 @@ def test_k18_names_of_commits_are_literal_where_git_is_given_them(word):
     assert parse(f"echo {word}").why
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "$x",
@@ -283,7 +284,7 @@ def test_k18_no_harmless_command_that_is_allowed_has_anything_that_expands():
     assert not [line for line in others if expanding(line, "`{}*?~^#$()")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ask", "verdict"),
     [
         (Ask(id="1", text="ls | head"), "allow"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from allstop.adapters.shell import check
 from allstop.core.asks import Decision, Rule
 from allstop.policy.policy import Policy
+from support.cases import for_each
 
 POLICY = Policy(workspace="/home/ann/project")
 CORPUS = Path(__file__).parent.parent / "corpus" / "unsafe.jsonl"
@@ -44,7 +45,7 @@ def said(text, policy=POLICY):
     return check(policy, text).decision
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "(ls)",
@@ -122,7 +123,7 @@ def test_k18_a_rule_that_allows_covers_no_pattern_of_files():
     assert said("cargo test src/*.rs", policy) is Decision.ASK
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("program", "decision"),
     [
         ("{print $1}", Decision.ALLOW),
@@ -152,7 +153,7 @@ def test_k18_only_programs_of_awk_that_print_are_known(program, decision):
     assert said(f"awk '{program}' a.txt") is decision
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "decision"),
     [
         ("grep -rn TODO .", Decision.ALLOW),

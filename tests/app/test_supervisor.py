@@ -328,27 +328,24 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
 async def test_k3_a_stop_is_heard_while_a_provider_is_being_loaded(person):
     """K3, R8: the SDKs take seconds to import; the loop goes on meanwhile."""
     script = """
-import sys, time, anyio
+import sys, anyio
 from allstop.app.agents.api_models import load_sdks
 from allstop.settings.model import Driver
 
 async def main():
-    longest, done = 0.0, False
+    beats, done = 0, False
 
     async def beat():
-        nonlocal longest
+        nonlocal beats
         while not done:
-            before = time.perf_counter()
             await anyio.sleep(0.01)
-            longest = max(longest, time.perf_counter() - before)
+            beats += 1
 
     async with anyio.create_task_group() as group:
         group.start_soon(beat)
-        began = time.perf_counter()
         await load_sdks([Driver.OPENAI, Driver.ANTHROPIC])
-        took = time.perf_counter() - began
         done = True
-    print("openai" in sys.modules, "anthropic" in sys.modules, longest < took / 2)
+    print("openai" in sys.modules, "anthropic" in sys.modules, beats >= 5)
 
 anyio.run(main)
 """

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from random import Random
 
-import pytest
 from msgspec import to_builtins
 
 from allstop.board.board_pilot import BoardPilot
@@ -13,6 +12,7 @@ from allstop.core.commands import AddTasks, Pause
 from allstop.core.events import Commanded, Opened
 from allstop.testing.virtual_clock import EPOCH
 from board.random_boards import some_command, some_task
+from support.cases import for_each
 
 PILOT = BoardPilot()
 OPENED = Opened(at=EPOCH, kind="board", spec=to_builtins(BoardSpec(target="main")))
@@ -25,7 +25,7 @@ def additions(chance):
     return AddTasks(tasks=tuple(some_task(chance, name, IDS[:10]) for name in names))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_q7_many_events_at_once_come_to_the_same_as_one_by_one(seed):
     chance = Random(seed)
     state, events = run.begin(PILOT, OPENED), [OPENED]

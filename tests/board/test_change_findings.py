@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from allstop.board.change_findings import MAX_FINDINGS, findings, is_skip, is_test, matches
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
+from support.cases import for_each
 
 PROTECTED = ("tests/**", "**/__tests__/**", ".github/**", "allstop.toml", "src/*/ci-?.yml")
 
@@ -20,7 +21,7 @@ class Changed(NamedTuple):
     added: tuple[str, ...] = ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "pattern"),
     [
         ("tests/test_a.py", "tests/**"),

@@ -9,6 +9,7 @@ from allstop.core.events import ChildClosed
 from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.tasks import Attempt, Status, Task
 from allstop.testing.virtual_clock import EPOCH
+from support.cases import for_each
 
 RUN = "board/T1.1"
 
@@ -45,7 +46,7 @@ def test_b19_each_kind_of_failure_has_its_next_step(kind, first, command, hint):
     assert hint in remedies.hint(task)
 
 
-@pytest.mark.parametrize("kind", FailureKind)
+@for_each("kind", FailureKind)
 def test_b19_raising_a_limit_is_offered_only_to_what_ran_out_of_it(kind):
     assert "limit" not in remedies.remedies(ended(kind))
     assert "limit" in remedies.remedies(ended(kind, status=Status.TIMEOUT))
@@ -69,7 +70,7 @@ def test_b19_a_failure_tells_what_helps_whatever_its_note_says():
     assert remedies.failure_in(closed(FailureKind.EXITED, note)) is FailureKind.EXITED
 
 
-@pytest.mark.parametrize("kind", FailureKind)
+@for_each("kind", FailureKind)
 def test_q20_what_an_old_record_has_in_its_note_only_is_understood(kind):
     note = remedies.note_of(Failed(kind=kind, message="no: key"))
 

@@ -26,6 +26,7 @@ from allstop.core.commands import (
 from allstop.core.moves import Outcome
 from allstop.core.tasks import Attempt, Changes, NewTask, Status
 from board import random_boards
+from support.cases import for_each
 from support.strategies import NOW
 
 END_FIRST = "end it first with `allstop abort a`"
@@ -276,8 +277,8 @@ DONE_TO_IT = {
 }
 
 
-@pytest.mark.parametrize("status", list(Status))
-@pytest.mark.parametrize("command", ALLOWED, ids=lambda command: type(command).__name__)
+@for_each("status", list(Status))
+@for_each("command", ALLOWED, ids=lambda command: type(command).__name__)
 def test_b2_every_illegal_change_is_refused_and_changes_nothing(command, status):
     """B2: for a task without an open run (an active one has a run)."""
     board = board_with(status)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.address_policy import parse, refusal, unwrap_ipv4
+from support.cases import for_each
 
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1"]
 LOCAL += ["100.64.0.1", "::1", "fd12::1", "fc00::1"]
@@ -29,12 +30,12 @@ def wrapped(address):
     ]
 
 
-@pytest.mark.parametrize("address", LOCAL + CORE + NOBODY)
+@for_each("address", LOCAL + CORE + NOBODY)
 def test_p11_what_is_not_out_there_is_refused(address):
     assert refusal(parse(address))
 
 
-@pytest.mark.parametrize("address", [each for each in LOCAL + CORE + NOBODY if "." in each])
+@for_each("address", [each for each in LOCAL + CORE + NOBODY if "." in each])
 def test_p11_an_address_in_another_is_seen_through(address):
     assert all(refusal(each) for each in wrapped(address))
 
@@ -49,7 +50,7 @@ def test_p11_a_person_can_allow_their_own_network(address):
     assert refusal(parse(address), private=True) == ""
 
 
-@pytest.mark.parametrize("address", CORE + NOBODY)
+@for_each("address", CORE + NOBODY)
 def test_p11_nobody_can_allow_a_clouds_core(address):
     assert refusal(parse(address), private=True)
 

@@ -37,6 +37,7 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import prompt
 from allstop.core.run import PilotContext
+from support.cases import for_each
 from support.random_runs import SCENARIOS
 from support.strategies import NOW, RESULTS, histories, many_events, opening, some
 
@@ -157,7 +158,7 @@ def test_every_event_reaches_the_pilot(events):
     assert state.pilot == len(events) - 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("events", "helm", "move"),
     [
         ([], Helm(), TURN),

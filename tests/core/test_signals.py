@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from allstop.core import work_prompts
 from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
+from support.cases import for_each
 
 PROMISE = "<promise>COMPLETE</promise>"
 
@@ -39,7 +40,7 @@ def test_b7_the_last_line_is_the_signal(message, said):
     assert read_signal(message) == said
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         "",

@@ -2,11 +2,11 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allstop.core.text import last_chars, one_line, plain
+from support.cases import for_each
 
 CONTROLS = [chr(n) for n in (*range(0x20), *range(0x7F, 0xA0)) if chr(n) not in "\t\n"]
 BIDI = [*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]
@@ -46,7 +46,7 @@ def test_ordinary_text_is_left_alone(text):
     assert plain(text) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),

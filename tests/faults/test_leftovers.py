@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from support.person import MERGE_AT_ONCE
+from support.person import MERGE_AT_ONCE, wait_for
 
 ADDS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
 LOCKS = ("index.lock", "HEAD.lock", "refs/heads/main.lock")
@@ -100,7 +100,7 @@ steps = [
 ]
 [[turn]]
 steps = [
-    { run = "test ! -f .wait || sleep 30" },
+    { run = "test -f ~/began || { touch ~/began; sleep 600; }" },
     { write = "two.txt", text = "two" },
     { signal = "COMPLETE" },
 ]
@@ -116,11 +116,14 @@ DAMAGE = {
 }
 
 
+def began(person):
+    return list((person.repository / ".allstop" / "workspaces").rglob("began"))
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_q19_a_workspace_damaged_after_a_kill_costs_no_commit_that_came_home(person, damage):
     """Q19, Q16: the turn that was under way is taken again in a workspace that works."""
     person.script(TWO_TURNS, settings=MERGE_AT_ONCE)
-    person.write(".wait", "")
     person.commit()
     person.allstop("add", "write it down")
     process = person.start("run")
@@ -129,13 +132,12 @@ def test_q19_a_workspace_damaged_after_a_kill_costs_no_commit_that_came_home(per
             if (turns := getattr(process, "turns", 0) + 1) == 2:
                 break
             process.turns = turns
+    wait_for(lambda: began(person), "the second turn")
     process.kill()
     process.communicate()
     (tree,) = (person.repository / ".allstop" / "workspaces").glob("T1*/tree")
 
     DAMAGE[damage](tree)
-    person.git("rm", "-q", ".wait")
-    person.git("commit", "-qm", "no more waiting")
     person.allstop("run")
 
     assert person.tasks() == {"T1": "done"}

@@ -3,6 +3,7 @@
 import pytest
 
 from allstop.policy.awk import assigns, only_prints
+from support.cases import for_each
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_k18_a_program_that_only_prints_is_known(program):
     assert only_prints(program)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program",
     [
         "",

@@ -14,6 +14,7 @@ from allstop.policy.command_line import (
 )
 from allstop.policy.paths import resolve
 from allstop.policy.policy import Policy, Verdict, evaluate, evaluate_edit
+from support.cases import for_each
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 POLICY = Policy(workspace="/home/ann/project")
@@ -62,7 +63,7 @@ def test_k18_no_path_leads_out_by_steps(steps):
     assert (end is None) is (lowest < 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "decision"),
     [
         ("grep -rn5 xyz src", ASK),
@@ -188,7 +189,7 @@ def test_k18_git_is_asked_about_in_a_folder_that_may_have_settings_of_its_own():
     assert said("git status", folder="a") is ALLOW
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "decision"),
     [
         ("src/a.py", ALLOW),

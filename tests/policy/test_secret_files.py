@@ -1,11 +1,10 @@
 """K18: which files may hold secrets, by their names."""
 
-import pytest
-
 from allstop.policy.secret_files import is_secret
+from support.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         ".env",
@@ -38,7 +37,7 @@ def test_k18_data_that_is_called_after_a_secret_may_hold_one(path):
     assert is_secret(tuple(path.split("/")))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         "src/auth/token.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -19,6 +20,8 @@ from allstop.core.room_specs import Ending
 from allstop.settings import Environment, load
 from allstop.settings.model import Settings
 from project import project_files
+from support import in_process
+from support.cases import for_each
 
 PLANS = {"ROADMAP.md", "CHANGELOG.md", "docs/requirements.md"}
 """Pages that also speak of what isn't there yet."""
@@ -89,23 +92,17 @@ def test_commands_are_found_in_code(code, commands):
     assert list(commands_in(code)) == commands
 
 
-@pytest.mark.parametrize("command", shown_commands(), ids=" ".join)
+@for_each("command", shown_commands, ids=" ".join)
 def test_every_command_a_page_shows_exists_with_its_options(command):
-    asked = subprocess.run(
-        [sys.executable, "-m", "allstop", *command, "--help"],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    asked = in_process.run_here([*command, "--help"], project_files.ROOT, dict(os.environ))
 
     assert asked.returncode == 0, asked.stderr
     assert "Usage:" in asked.stdout
 
 
-@pytest.mark.parametrize(
+@for_each(
     "page",
-    [page for page in project_files.pages() if project_files.name(page) not in PLANS],
+    lambda: [each for each in project_files.pages() if project_files.name(each) not in PLANS],
     ids=project_files.name,
 )
 def test_every_make_target_a_page_shows_exists(page):
@@ -118,7 +115,7 @@ def test_the_readme_shows_how_to_see_it_and_how_to_test_it():
     assert {"demo", "test"} <= set(shown)
 
 
-@pytest.mark.parametrize("page", project_files.pages(), ids=project_files.name)
+@for_each("page", project_files.pages, ids=project_files.name)
 def test_every_link_to_a_file_leads_somewhere(page):
     links = [link for link in LINK.findall(project_files.text(page)) if "://" not in link]
 
@@ -210,8 +207,8 @@ def toml_blocks() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in toml_blocks()])
-def test_every_settings_file_and_script_a_page_shows_is_valid(block, tmp_path):
+@for_each(("name", "block"), toml_blocks)
+def test_every_settings_file_and_script_a_page_shows_is_valid(name, block, tmp_path):
     if "[[turn]]" in block:
         assert read_script(block, "the page's script").turns
     else:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from project import project_files
+from support.cases import for_each
 
 SHARED_PLACES = {
     "/",
@@ -121,7 +122,7 @@ def test_the_lock_files_agree_with_each_other():
     assert run.items() <= dev.items()
 
 
-@pytest.mark.parametrize("file", source_files(), ids=project_files.name)
+@for_each("file", source_files, ids=project_files.name)
 def test_a_source_file_says_first_what_it_is_for(file):
     source = project_files.text(file)
     lines = source.splitlines()
@@ -143,7 +144,7 @@ def test_scripts_can_be_run():
     assert [project_files.name(file) for file in scripts if not os.access(file, os.X_OK)] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "file",
     [f for f in project_files.below("tools", ".ci") if "sh\n" in project_files.text(f)[:40]],
     ids=project_files.name,

@@ -48,3 +48,33 @@ def test_reports_are_counted(tmp_path, reports, options, code, said):
         (tmp_path / f"{number}.xml").write_text(suite)
 
     assert tally(tmp_path, *options) == (code, said)
+
+
+def named(name: str, child: str = "") -> str:
+    return f'<testcase classname="a" name="{name}">{child}</testcase>'
+
+
+def test_only_the_second_result_of_a_test_that_ran_again_counts(tmp_path):
+    failure = "<failure/>"
+    first = named("b") + named("c", failure) + named("d", failure) + named("d", "<error/>")
+    again = named("c") + named("d", failure)
+    for report, cases in (("parallel", first), ("again", again)):
+        (tmp_path / f"{report}.xml").write_text(f'<testsuite time="1">{cases}</testsuite>')
+
+    assert tally(tmp_path) == (1, "1 failed, 2 passed in 2.00s")
+
+
+def test_a_test_that_passes_alone_is_named_as_flaky(tmp_path):
+    first, again = named("b") + named("c", "<failure/>"), named("c")
+    for report, cases in (("parallel", first), ("again", again)):
+        (tmp_path / f"{report}.xml").write_text(f'<testsuite time="1">{cases}</testsuite>')
+
+    ran = subprocess.run(
+        [sys.executable, project_files.ROOT / "tools" / "tally", tmp_path, "--strict"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.splitlines()[0] == "flaky: a.c"
+    assert "2 passed in 2.00s" in ran.stdout.splitlines()[-1]

@@ -8,6 +8,7 @@ import pytest
 from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
 from allstop.server.routes.table import BASE, CHANGING, READING
+from support.cases import for_each
 
 NAMES = {"run": "board", "task": "T1", "thread": "main"}
 
@@ -61,8 +62,8 @@ def test_the_document_has_every_address_of_the_table():
     }
 
 
-@pytest.mark.parametrize("path", READ)
-@pytest.mark.parametrize("token", ["", "wrong", "A" * 43])
+@for_each("path", READ)
+@for_each("token", ["", "wrong", "A" * 43])
 def test_trust_1_nothing_is_read_without_the_token(still_room, path, token):
     answer = still_room.ask("GET", path, token=token or None, headers=_without(token))
 
@@ -70,8 +71,8 @@ def test_trust_1_nothing_is_read_without_the_token(still_room, path, token):
     assert answer.error == "no_token"
 
 
-@pytest.mark.parametrize("path", CHANGE)
-@pytest.mark.parametrize("token", ["", "wrong"])
+@for_each("path", CHANGE)
+@for_each("token", ["", "wrong"])
 def test_trust_1_nothing_is_changed_without_the_token(still_room, path, token):
     answer = still_room.ask("POST", path, body={}, token=token or None, headers=_without(token))
 
@@ -82,8 +83,8 @@ def _without(token):
     return {} if token else {"Authorization": None}
 
 
-@pytest.mark.parametrize("path", [*READ, *CHANGE])
-@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+@for_each("path", [*READ, *CHANGE])
+@for_each("host", FOREIGN_HOSTS)
 def test_trust_2_no_other_name_is_answered_even_with_the_token(still_room, path, host):
     host = host and host.format(port=still_room.port)
     method = "POST" if path in CHANGE and path not in READ else "GET"
@@ -96,8 +97,8 @@ def test_trust_2_no_other_name_is_answered_even_with_the_token(still_room, path,
         assert answer.error == "wrong_host"
 
 
-@pytest.mark.parametrize("path", CHANGE)
-@pytest.mark.parametrize(
+@for_each("path", CHANGE)
+@for_each(
     ("headers", "status", "code"),
     [
         ({"Content-Type": "text/plain"}, 415, "not_json"),
@@ -118,8 +119,8 @@ def test_trust_3_a_change_is_json_from_our_own_page(still_room, path, headers, s
     assert (answer.status, answer.error) == (status, code)
 
 
-@pytest.mark.parametrize("path", CHANGE)
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+@for_each("path", CHANGE)
+@for_each("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_trust_3_only_post_changes_anything(still_room, path, method):
     answer = still_room.ask(method, path)
 
@@ -127,7 +128,7 @@ def test_trust_3_only_post_changes_anything(still_room, path, method):
     assert answer.error == "method_not_allowed"
 
 
-@pytest.mark.parametrize("path", [*READ, *CHANGE])
+@for_each("path", [*READ, *CHANGE])
 def test_trust_3_no_other_site_is_told_that_it_may_read(still_room, path):
     for method in ("GET", "OPTIONS"):
         if path.endswith("/stream"):
@@ -137,8 +138,8 @@ def test_trust_3_no_other_site_is_told_that_it_may_read(still_room, path):
         assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
-@pytest.mark.parametrize("path", READ)
-@pytest.mark.parametrize("token", ["right", ""])
+@for_each("path", READ)
+@for_each("token", ["right", ""])
 def test_trust_6_every_answer_has_the_strict_headers(still_room, path, token):
     if token and path.endswith("/stream"):
         with still_room.listen() as stream:
@@ -164,7 +165,7 @@ def _has_strict_headers(headers):
     assert "server" not in headers
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         "/../pyproject.toml",

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from allstop.settings import Default, Problem, SettingsError, load
+from support.cases import for_each
 
 DRIVERS = "openai, anthropic, ollama, codex, claude-code, acp, command, scripted"
 
@@ -308,7 +309,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("text", "shown"), MISTAKES.values(), ids=MISTAKES.keys())
+@for_each(("text", "shown"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_a_mistake_is_told_with_its_line_and_what_to_do(world, text, shown):
     assert world.project(text).problems() == [shown]
 

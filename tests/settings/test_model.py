@@ -16,6 +16,7 @@ from allstop.settings.model import (
     TargetKind,
 )
 from allstop.settings.schema import default_at, description_at, fixed_keys, kind_at, root
+from support.cases import for_each
 
 SECTIONS = (
     "project agents loop verification workspace merge review room auto retry budget sprint"
@@ -145,14 +146,14 @@ def test_the_sections_are_those_of_the_file():
     assert list(Settings.__struct_fields__) == SECTIONS.split()
 
 
-@pytest.mark.parametrize("section", DEFAULTS)
+@for_each("section", DEFAULTS)
 def test_a_section_has_its_documented_defaults(section):
     values = msgspec.json.decode(msgspec.json.encode(getattr(Settings(), section)))
 
     assert values == DEFAULTS[section]
 
 
-@pytest.mark.parametrize("key", list(fixed_keys()), ids=".".join)
+@for_each("key", list(fixed_keys()), ids=".".join)
 def test_every_key_has_a_description_of_one_line(key):
     description = description_at(key)
 
@@ -161,7 +162,7 @@ def test_every_key_has_a_description_of_one_line(key):
     assert "\n" not in description
 
 
-@pytest.mark.parametrize("key", Agent.__struct_fields__)
+@for_each("key", Agent.__struct_fields__)
 def test_every_key_of_an_agent_has_a_description_of_its_own(key):
     assert description_at(("agents", "x", key)) != description_at(("agents", "x"))
 

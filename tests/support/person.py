@@ -12,6 +12,9 @@ import termios
 import time
 from pathlib import Path
 
+from support import git_settings, in_process
+from support.repositories import make_repository
+
 MERGE_AT_ONCE = '[review]\nmode = "skip"\n'
 
 
@@ -34,6 +37,7 @@ class Person:
             "HOME": str(self.home),
             "PATH": f"{self.home}/bin:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
+            **git_settings.VARIABLES,
             **self.variables,
         }
 
@@ -44,6 +48,13 @@ class Person:
         return done.stdout
 
     def try_allstop(self, *arguments, stdin=None):
+        """Run a command to its end, in this process where it needs none of its own."""
+        if in_process.can_run_here(arguments):
+            return in_process.run_here(arguments, self.repository, self.environment, stdin)
+        return self.run_process(*arguments, stdin=stdin)
+
+    def run_process(self, *arguments, stdin=None):
+        """Run a command in a process of its own."""
         return subprocess.run(
             [sys.executable, "-m", "allstop", *arguments],
             cwd=self.repository,
@@ -182,9 +193,7 @@ def at_home(place):
     repository.mkdir(parents=True)
     home.chmod(0o700)
     person = Person(home, repository)
-    person.git("init", "-q", "-b", "main", ".")
-    person.write("a.txt", "hello\n")
-    person.commit("first")
+    make_repository(repository, "hello\n")
     return person
 
 

@@ -56,6 +56,7 @@ from allstop.core.prompt import prompt
 from allstop.kinds import KINDS
 from allstop.views import log, runs
 from allstop.views.kind import Kind
+from support.cases import for_each
 from support.random_runs import SCENARIOS
 from support.strategies import EVENTS, NOW, RESULTS, histories, some
 
@@ -237,7 +238,7 @@ def test_moves_in_words(move, words):
     assert log.describe(move) == words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("result", "words"),
     [
         (TurnDone(text=""), "(no words)"),

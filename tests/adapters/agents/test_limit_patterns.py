@@ -3,9 +3,10 @@
 import pytest
 
 from allstop.adapters.agents.limit_patterns import find_limit_line
+from support.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "Error: 429",

@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from allstop.adapters.agents.reset_times import LocalTime, claude_reset, codex_retry
+from support.cases import for_each
 
 MORNING = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)  # a Monday
 EVENING = datetime(2026, 11, 16, 16, 50, 30, tzinfo=UTC)
 WEST = timezone(timedelta(hours=-5))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "until"),
     [
         ("usage limit reached|1794812400", datetime(2026, 11, 16, 7, 0, tzinfo=UTC)),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from adapters.git.workspace_fixture import OPENED, commit, git, open_repo
+from adapters.git.workspace_fixture import OPENED, open_repo
+from support.repositories import make_repository
 
 
 @pytest.fixture
@@ -16,8 +17,7 @@ def root(tmp_path):
     root = home / "project"
     root.mkdir(parents=True)
     home.chmod(0o700)
-    git(root, "init", "-q", "-b", "main", ".")
-    commit(root, "first", a_txt="one\n")
+    make_repository(root, "one\n")
     return root
 
 

@@ -10,6 +10,7 @@ from adapters.git.workspace_fixture import git
 from allstop.adapters.git.repository.repository import checked_out_branch
 from allstop.adapters.git.repository.safe_names import OwnRefs, branch_ref, folder_name, git_folders
 from allstop.core.moves import Failed
+from support.cases import for_each
 
 ODD = [
     "-rf",
@@ -74,10 +75,8 @@ def test_no_two_workspaces_share_a_folder(names):
     assert not one.startswith("-")
 
 
-@pytest.mark.parametrize(
-    "name", [*ODD, "", ".", "..", "%", "%2E", "a/b", "~^:?*[\\", "x.", "a.lock", "@"]
-)
-@pytest.mark.parametrize("own", [OwnRefs(), OwnRefs("@linked")])
+@for_each("name", [*ODD, "", ".", "..", "%", "%2E", "a/b", "~^:?*[\\", "x.", "a.lock", "@"])
+@for_each("own", [OwnRefs(), OwnRefs("@linked")])
 def test_every_ref_is_one_that_git_takes(own, name):
     done = subprocess.run(["git", "check-ref-format", own.tip(name)], check=False)
 

@@ -1,7 +1,6 @@
 """K14: the sandbox is tested by trying to escape."""
 
 import os
-import time
 
 import msgspec
 import pytest
@@ -30,16 +29,6 @@ os.execvp("timeout", ["timeout", "-s", "KILL", "5", *given[cut + 1:]])
 
 async def test_this_machine_can_make_boxes(host):
     assert await probe(host) == BOXED
-
-
-async def test_the_proof_is_quick(host):
-    taken = []
-    for _ in range(5):
-        started = time.monotonic()
-        await probe(host)
-        taken.append(time.monotonic() - started)
-
-    assert min(taken) < 1.0  # 0.05 where nothing else runs
 
 
 async def test_it_leaves_nothing_behind(host, tmp_path, monkeypatch):

@@ -190,12 +190,8 @@ async def test_nothing_outlives_a_controller_that_is_killed(mode, tmp_path, toke
         ready_line(process)
         process.kill()
         process.wait()
-        started = time.monotonic()
         await until(lambda: not alive(token))
-        taken = time.monotonic() - started
         await until(lambda: not any(temp.iterdir()))
-
-    assert taken < 5
 
 
 async def test_no_program_outlives_a_controller_killed_while_it_starts_one(tmp_path, token):

@@ -16,6 +16,7 @@ from allstop.core.prompt import CacheLifetime
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say, model_server
 from support.api_agents import ANTHROPIC, OPENAI, turn_with_talk
+from support.cases import for_each
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SPENT = TokenCounts(input=1_000_000, cached=400_000, written=100_000, output=10_000)
@@ -175,18 +176,16 @@ def test_k13_words_count_where_no_field_says_it(message, seconds):
     assert retry_at({"retry-after": "7"}, message, NOW) == NOW + timedelta(seconds=7)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", ["", "soon", "-5", "1e400", "9" * 30, "Mon, 99 Zeb", "6m 0s", "2020-01-01T00:00:00Z"]
 )
-@pytest.mark.parametrize(
-    "name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"]
-)
+@for_each("name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"])
 def test_k13_an_implausible_reset_is_ignored(name, value):
     """K13, Q18: implausible times are ignored."""
     assert retry_at({name: value}, "", NOW) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "error", "kind"),
     [
         (400, {"message": "Your credit balance is too low"}, FailureKind.USAGE_LIMITED),

@@ -33,6 +33,15 @@ _QUIET = (
 )  # fmt: skip
 """Options for reading other people's commits: git runs no hook and no maintenance."""
 
+_SETTINGS_FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
+REPOSITORY_SETTINGS_ONLY = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+"""For a command whose result must not depend on filters and merge drivers of the machine."""
+
 
 class GitResult(NamedTuple):
     code: int
@@ -93,7 +102,11 @@ def git_argv(arguments: Sequence[str]) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Return the user's environment without variables that redirect git or make it prompt."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _SETTINGS_FILES
+    }
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 

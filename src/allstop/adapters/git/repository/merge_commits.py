@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from allstop.adapters.git.repository.change_report import make_commit
+from allstop.adapters.git.repository.git_command import REPOSITORY_SETTINGS_ONLY
 from allstop.adapters.git.repository.repository import (
     GitError,
     Repository,
@@ -133,8 +134,10 @@ async def merge_trees(repository: Repository, ours: str, theirs: str) -> MergedT
     """
     require_merge_tree(git_version())
     done = await repository.run(
+        "-c", "safe.directory=*", "-c", "core.attributesFile=/dev/null",
         "-c", "merge.renames=true", "merge-tree", "--write-tree", "-z", "--name-only",
         "--no-messages", ours, theirs,
+        env=REPOSITORY_SETTINGS_ONLY,
     )  # fmt: skip
     if done.code not in (0, 1):
         raise git_error("merge-tree", done)

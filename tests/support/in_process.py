@@ -1,0 +1,98 @@
+"""Runs a command of the program in this process, which saves starting Python for it."""
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from contextlib import contextmanager
+
+import anyio
+
+COMMANDS = {
+    *("add", "edit", "export", "import", "list", "next", "rm", "show"),
+    *("comment", "limit", "mode", "pin"),
+    *("log", "receipts", "replay", "status", "today", "usage"),
+    *("approvals", "config", "guidance", "init", "trust"),
+}
+"""Commands that read or write one record and end: they start no agent and hold no lock."""
+
+
+def can_run_here(arguments):
+    """Whether a command needs no process of its own, and this thread can run it."""
+    return (
+        bool(arguments)
+        and arguments[0] in COMMANDS
+        and threading.current_thread() is threading.main_thread()
+        and not _in_event_loop()
+    )
+
+
+def _in_event_loop():
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        return False
+    return True
+
+
+def run_here(arguments, cwd, environment, stdin=None):
+    """Like `subprocess.run` of the program; a traceback is printed to its standard error."""
+    from allstop.__main__ import main
+
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as given,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+    ):
+        given.write(stdin or "")
+        given.seek(0)
+        with _as_process(["allstop", *arguments], cwd, environment, (given, out, err)):
+            code = _code(main)
+        texts = [_content(stream) for stream in (out, err)]
+    return subprocess.CompletedProcess(["allstop", *arguments], code, *texts)
+
+
+def _code(main):
+    try:
+        main()
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            sys.stderr.write(f"{ended.code}\n")
+            return 1
+        return ended.code or 0
+    except Exception:  # noqa: BLE001 - as Python ends a program
+        traceback.print_exc()
+        return 1
+    finally:
+        gc.unfreeze()  # the program freezes its objects before it ends; this process goes on
+    return 0
+
+
+@contextmanager
+def _as_process(arguments, cwd, environment, streams):
+    """Arguments, folder, environment and standard streams belong to the whole process."""
+    before = sys.argv, os.getcwd(), dict(os.environ), (sys.stdin, sys.stdout, sys.stderr)
+    sys.argv = arguments
+    sys.stdin, sys.stdout, sys.stderr = streams
+    os.chdir(cwd)
+    _set_environment(environment)
+    try:
+        yield
+    finally:
+        sys.argv, folder, variables, (sys.stdin, sys.stdout, sys.stderr) = before
+        os.chdir(folder)
+        _set_environment(variables)
+
+
+def _set_environment(variables):
+    os.environ.clear()
+    os.environ.update(variables)
+
+
+def _content(stream):
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
