@@ -20,5 +20,5 @@ test('a limit of the working time is shown as such', () => {
 
 test('the rule says whether usage can pass the limit', () => {
   expect(limitRule({ tokens: 5 }, 'hold exactly')).toBe('Token and cost budgets hold exactly.')
-  expect(limitRule({}, 'hold exactly')).toMatch('There is no limit')
+  expect(limitRule({}, 'hold exactly')).toMatch('No limits')
 })

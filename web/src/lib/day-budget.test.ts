@@ -30,7 +30,7 @@ test('only values with a limit are budgets', () => {
 
 test('K5 the rule says whether usage can pass the limit, and what happens then', () => {
   expect(dayRule(DAY)).toBe(
-    'Token and cost budgets hold exactly. At a limit, runs wait for you, or for the next day.',
+    'Token and cost budgets hold exactly. At a limit, runs wait for you or for the next day.',
   )
   expect(dayRule({ ...DAY, at_limit: 'stop' })).toMatch('At a limit, runs end.')
   expect(dayRule({ ...DAY, holds: '' })).toBe('')
