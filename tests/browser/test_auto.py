@@ -146,8 +146,8 @@ def test_f10_a_thread_is_started_gets_a_message_and_is_switched_off_and_on(scene
     wait_for(lambda: detail(scene, run)["run"]["status"] == "running", "it goes on")
 
     page.get_by_role("button", name="Abort").click()
-    page.get_by_role("button", name="Abort").click()
-    expect(page.get_by_text("Over: aborted")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Abort").click()
+    expect(page.get_by_text("Ended: aborted")).to_be_visible()
     expect(switch).to_have_count(0)
 
 
@@ -161,7 +161,7 @@ def test_f10_a_request_is_shown_exactly_and_answered_by_keyboard(scene, visit, p
     expect(card.get_by_role("region", name="Original text")).to_have_text(
         "rm␣␣-r build\\x1b[2K⟨U+202E⟩"
     )
-    expect(card).to_contain_text("in its own clone of project · asked because: ")
+    expect(card).to_contain_text("in its own clone of project · rule: ")
     expect(card).to_contain_text("denied automatically")
     field = card.get_by_label("Reason for Deny")
     field.focus()
@@ -189,7 +189,7 @@ def test_f10_decision_reason_stop_condition_and_budget_are_shown(visit, circles)
     latest = page.get_by_role("region", name="Latest decision")
     expect(latest).to_contain_text("pause")
     expect(latest).to_contain_text("90% sure · by rules")
-    expect(latest).to_contain_text("It was continue, overridden by soft stop: no progress")
+    expect(latest).to_contain_text("Decided continue, overridden by soft stop: no progress")
     expect(latest).to_contain_text("3 of 3")
     budget = page.get_by_role("region", name="Budget")
     expect(budget).to_contain_text("3 of 20")
@@ -242,7 +242,7 @@ def test_f3_after_a_safety_pause_a_person_checks_and_switches_it_on(scene, visit
     expect(page.get_by_role("tabpanel")).to_contain_text("AGENTS.md")
     page.get_by_role("switch", name="Full auto").click()
 
-    expect(page.get_by_text("Over: done")).to_be_visible()
+    expect(page.get_by_text("Ended: done")).to_be_visible()
     expect(latest).to_contain_text("by rules, after a look by the control room")
 
 
@@ -295,7 +295,7 @@ def test_u2_history_finds_a_run_and_replays_it(scene, visit, circles):
     page.get_by_role("tab", name="Receipts").click()
     page.get_by_role("button", name="Replay all decisions").click()
     decided = scene.ask(f"/runs/{circles}/replay")["decisions"]
-    expect(page.get_by_text(f"{decided} of {decided} decisions come out the same.")).to_be_visible()
+    expect(page.get_by_text(f"{decided} of {decided} decisions are the same.")).to_be_visible()
     expect(page.get_by_role("list", name="Receipts")).to_contain_text("demo takes a turn")
 
 

@@ -68,7 +68,7 @@ def asked(page):
     card = page.get_by_role("region", name="Allow this command?")
     words = card.get_by_role("list", name="Arguments of the command").get_by_role("listitem")
     expect(words).to_have_text(["rm", "-rf", "old"], timeout=40_000)
-    expect(card).to_contain_text("asked because: rm: not on the list")
+    expect(card).to_contain_text("rule: rm: not on the list")
     return card
 
 
@@ -110,7 +110,7 @@ def test_u1_allstop_in_the_page_ends_a_command_of_codex_at_once(scene, visit):
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
-    expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Stopped in \d+ ms$"))).to_be_visible()
     wait_for(lambda: not alive(f"sleep {MARK}"), "its end", 2)
     expect(page.get_by_text("everything is stopped").first).to_be_visible()
     expect(page.get_by_role("switch", name="Full auto")).to_be_disabled()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from browser.conftest import DESKTOP, PHONE
 from support.person import wait_for
 
-STOPPED = re.compile(r"^stopped in \d+ ms$")
+STOPPED = re.compile(r"^Stopped in \d+ ms$")
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_u1_without_a_stream_the_button_stays_after_a_stop(at_work, visit):
 def test_u1_on_a_phone_the_text_of_the_button_is_readable(at_work, visit):
     here = visit(viewport={"width": 320, "height": 600}, is_mobile=True, has_touch=True)
     page = here.page("home")
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 running")
     button = page.get_by_role("button", name="ALLSTOP", exact=True)
     assert button.bounding_box()["y"] < 20  # in the first row, however narrow it is
     page.route("**/api/v1/allstop", lambda route: route.abort())
@@ -136,7 +136,7 @@ def test_k3_a_browser_that_is_signed_out_shows_the_stop_command(at_work, visit):
     here = visit()
     here.ours.append("status of 401")
     page = here.page("home")
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 running")
     here.context.clear_cookies()
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
@@ -163,7 +163,7 @@ def test_k3_only_status_401_means_signed_out(at_work, visit):
 
     page.route("**/api/v1/allstop", refuse_two)
     news = page.get_by_text("No updates for")
-    expect(news).to_contain_text("the server answers 403")
+    expect(news).to_contain_text("the server answered with status 403")
     expect(news).to_contain_text("ALLSTOP still works")
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 

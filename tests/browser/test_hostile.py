@@ -168,5 +168,5 @@ def test_u1_allstop_works_during_a_flood_of_output(scene, visit):
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
-    expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Stopped in \d+ ms$"))).to_be_visible()
     assert scene.ask("/hold")["hold"] == "stopped"

@@ -103,7 +103,7 @@ def test_u4_one_key_answers_an_item_and_the_next_one_is_selected(browser, decisi
     page.keyboard.press("x")
     wait_for(lambda: decisions.titles("skipped") == {"Drop Python 3.9"}, "skipped")
     expect(page).to_have_title("(2) Inbox · allstop")
-    expect(page.get_by_text("2 things waiting")).to_have_count(1)
+    expect(page.get_by_text("2 items waiting")).to_have_count(1)
 
     go_to("Move sessions to Redis")
     page.keyboard.press("a")

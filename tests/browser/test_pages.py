@@ -63,7 +63,7 @@ def test_u1_the_header_shows_runs_inbox_and_usage(visit):
     page = visit().page()
     glance = page.get_by_role("list", name="At a glance")
 
-    expect(glance).to_contain_text("2 runs")
+    expect(glance).to_contain_text("2 running")
     expect(glance).to_contain_text(re.compile(r"\$0\.\d\d\sof\s\$5\.00"))
     expect(page.get_by_role("banner")).to_contain_text("project")
 
@@ -79,7 +79,7 @@ def test_k7_usage_is_shown_by_agent_and_by_task(visit):
     page.get_by_role("combobox", name="By").select_option("task")
     expect(line("Answer 404")).to_contain_text("$0.18")
     expect(line("total")).to_contain_text("$0.")
-    expect(page.get_by_role("main")).to_contain_text("1 task merged: $0.18 a task")
+    expect(page.get_by_role("main")).to_contain_text("1 task merged: $0.18 per task")
     page.get_by_role("link", name="Answer 404").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Answer 404 for unknown users")
 

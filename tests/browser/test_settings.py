@@ -54,12 +54,12 @@ def test_u2_a_setting_is_changed_in_the_file_by_keys_alone_and_reset(file, visit
     page.keyboard.type("5")
     page.keyboard.press("Enter")
 
-    expect(page.get_by_text("Written: loop.max_parallel")).to_be_visible()
+    expect(page.get_by_text("Saved: loop.max_parallel")).to_be_visible()
     expect(page.get_by_role("button", name="Change loop.max_parallel")).to_be_focused()
     assert file.read_text() == FILE.replace("= 2 ", "= 5 ")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Reset to default").click()
-    expect(page.get_by_text("Removed: loop.max_parallel")).to_be_visible()
+    expect(page.get_by_text("Reset: loop.max_parallel")).to_be_visible()
     assert file.read_text() == FILE.replace("max_parallel = 2   # enough\n", "")
 
 
@@ -85,7 +85,7 @@ def test_u2_a_change_made_meanwhile_is_not_lost(file, visit):
     expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
     page.get_by_role("button", name="Save").click()
 
-    expect(page.get_by_text("Written: loop.max_parallel")).to_be_visible()
+    expect(page.get_by_text("Saved: loop.max_parallel")).to_be_visible()
     assert file.read_text() == FILE.replace("= 2 ", "= 4 ") + "# hers\n"
 
 
@@ -93,12 +93,12 @@ def test_u2_a_setting_that_needs_trust_says_so_before_and_after(file, visit):
     page = visit().page("settings")
     row = find(page, "sandbox.mode")
     row.get_by_role("button", name="Change").click()
-    expect(row).to_contain_text("It may count only after allstop trust")
+    expect(row).to_contain_text("It may need allstop trust")
 
     page.get_by_label("sandbox.mode", exact=True).select_option("off")
     page.get_by_role("button", name="Save").click()
 
-    expect(row).to_contain_text("In the file: off. It waits for `allstop trust`")
+    expect(row).to_contain_text("In the file: off, not in effect yet: it needs allstop trust")
 
 
 def test_u2_the_search_is_kept_in_the_address_and_can_show_only_changed_settings(file, visit):

@@ -21,7 +21,7 @@ def test_u3_the_first_load_is_small(where, visit, scene):
     page.on("request", lambda request: asked.append(urlparse(request.url).path))
     page.goto(f"{scene.url}/#/{where}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 running")
 
     names = {path.lstrip("/") or "index.html" for path in asked if "/api/" not in path}
     names |= {f"assets/{file.name}" for file in (BUILT / "assets").glob("event-bus.worker-*.js")}

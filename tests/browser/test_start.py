@@ -30,7 +30,7 @@ def test_u4_the_guided_start_ends_with_a_first_task_on_the_scripted_agent(scene,
     page.get_by_role("button", name="Write allstop.toml").click()
     expect(page.get_by_role("region", name="Agent")).to_contain_text("allstop.toml exists")
     page.get_by_label("What should be done?").fill("Greet <b>whoever</b> reads this")
-    page.get_by_role("button", name="Start it").click()
+    page.get_by_role("button", name="Start").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Greet <b>whoever</b> reads this")
     expect(page.get_by_role("log")).to_contain_text("did: wrote hello-from-allstop.md")

@@ -6,10 +6,11 @@ import {
   isForRouter,
   sessionBody,
   elapsedSeconds,
+  endReason,
   defaultAgents,
   type SessionRequest,
 } from './room-session'
-import type { SessionView } from './api-types'
+import type { SessionView, Summary } from './api-types'
 
 const SESSION: SessionView = {
   ...{ id: 's', mode: 'collaborate', goal: 'Talk.', agents: ['gpt', 'claude'], speaker: 'gpt' },
@@ -17,7 +18,7 @@ const SESSION: SessionView = {
   ...{ respect_final: false, seconds: 10, began: null },
 }
 
-describe('the statusChip (R19)', () => {
+describe('the status chip (R19)', () => {
   it('counts rounds, or turns in Autopilot', () => {
     expect(statusChip(SESSION)).toBe('Collab: 0/6')
     expect(statusChip({ ...SESSION, turns: 4, round: 5 })).toBe('Collab: 4/6')
@@ -34,7 +35,7 @@ describe('the statusChip (R19)', () => {
   })
 })
 
-describe('what is typed', () => {
+describe('a typed message', () => {
   it.each(['Allstop', 'ALL STOP', 'all-stop.', ' aLL_sTOP! '])('%s is a stop', (text) => {
     expect(isAllstop(text)).toBe(true)
     expect(isForRouter(text)).toBe(true)
@@ -57,7 +58,7 @@ describe('what is typed', () => {
   })
 })
 
-describe('a wish', () => {
+describe('a session request', () => {
   const wish: SessionRequest = {
     ...{ mode: 'collaborate', agents: ['gpt', 'claude'], first: 'claude' },
     ...{ max_rounds: 4, respect_final: true },
@@ -87,5 +88,15 @@ describe('a wish', () => {
   it('has gpt and claude by default, or the first two', () => {
     expect(defaultAgents(['a', 'claude', 'gpt'])).toEqual(['gpt', 'claude'])
     expect(defaultAgents(['a', 'b', 'gpt'])).toEqual(['a', 'b'])
+  })
+})
+
+describe('the end of a session', () => {
+  it('is an answer in Single mode', () => {
+    const ended = (mode: string, reason: string) => endReason({ mode, reason } as Summary)
+
+    expect(ended('single', 'cap_reached')).toBe('answered')
+    expect(ended('collaborate', 'cap_reached')).toBe('cap reached')
+    expect(ended('single', 'agent_failed')).toBe('agent failed')
   })
 })

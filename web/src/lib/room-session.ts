@@ -33,7 +33,11 @@ export function threadStatus(room: RoomSummary): string {
   return room.last ? endReason(room.last) : 'no messages yet'
 }
 
-export function endReason({ reason }: Summary): string {
+const ANSWERED: readonly Summary['reason'][] = ['cap_reached', 'final', 'no_handoff']
+
+/** Why a session ended. */
+export function endReason({ mode, reason }: Summary): string {
+  if (mode === 'single' && ANSWERED.includes(reason)) return 'answered'
   return reason.replaceAll('_', ' ')
 }
 

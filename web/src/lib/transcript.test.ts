@@ -27,7 +27,7 @@ function words(events: RoomEvent[]): string[] {
   })
 }
 
-describe('what was said', () => {
+describe('the transcript', () => {
   it('has messages with the handoffs in between', () => {
     const found = words([
       goal('Transcript.'),
@@ -95,7 +95,7 @@ describe('a suggestion to finish', () => {
   })
 })
 
-describe('what was fetched and what was heard', () => {
+describe('fetched and streamed events', () => {
   it('are merged, each event once', () => {
     const [one, two, three] = [goal('a'), answers('gpt', 'b'), told('ended')]
     expect(mergedEvents([one!, two!], [two!, three!])).toEqual([one, two, three])
