@@ -5,7 +5,7 @@ import type { components } from '../api'
 type Schemas = components['schemas']
 
 /** The server leaves out fields that have their default. */
-type Sparse<T, Required extends keyof T> = Partial<T> & Pick<T, Required>
+type Sparse<T, Present extends keyof T> = Partial<T> & Pick<T, Present>
 
 export type Ask = Sparse<Schemas['Ask'], 'id'>
 export type Asking = Schemas['Asking']

@@ -17,7 +17,7 @@ export interface RemarkDraft extends DiffPosition {
   text: string
 }
 
-export interface RemarkDrafts {
+export interface StoredDrafts {
   /** A remark on the change as a whole. */
   text: string
   remarks: RemarkDraft[]
@@ -74,21 +74,21 @@ export function placeRemarks(
 }
 
 /** Without drafts that the server already has: the answer to sending them may have been lost. */
-export function unsent(drafts: RemarkDrafts, reviews: readonly Review[]): RemarkDrafts {
+export function unsent(drafts: StoredDrafts, reviews: readonly Review[]): StoredDrafts {
   const sent = new Set(reviews.flatMap(({ remarks = [] }) => remarks.map(({ id }) => id)))
   const remarks = drafts.remarks.filter(({ id }) => !sent.has(id))
   const isSame = remarks.length === drafts.remarks.length
   return isSame ? drafts : { text: remarks.length ? drafts.text : '', remarks }
 }
 
-export function written({ remarks }: RemarkDrafts): RemarkDraft[] {
+export function written({ remarks }: StoredDrafts): RemarkDraft[] {
   return remarks.filter(({ text }) => text.trim())
 }
 
 /** Reads drafts from the browser's storage; anything else counts as no drafts. */
-export function readDrafts(stored: string | null): RemarkDrafts {
+export function readDrafts(stored: string | null): StoredDrafts {
   try {
-    const { text, remarks } = JSON.parse(stored ?? '') as RemarkDrafts
+    const { text, remarks } = JSON.parse(stored ?? '') as StoredDrafts
     if (typeof text === 'string' && Array.isArray(remarks) && remarks.every(isDraft))
       return { text, remarks }
   } catch {

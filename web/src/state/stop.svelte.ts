@@ -6,9 +6,9 @@ import { stopEverything, type StopState } from '../lib/stop-request'
 import { notices } from './notices.svelte'
 
 class Allstop {
-  /** Where this page's own request stands. */
+  /** The state of this page's own request. */
   request = $state.raw<StopState>({ is: 'ready' })
-  /** What the server says; by anybody. */
+  /** The server's state; any person may have changed it. */
   hold = $state.raw<HoldView>()
 
   get isStopped(): boolean {
