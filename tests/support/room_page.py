@@ -105,11 +105,11 @@ class Tab:
 
     def __init__(self, page):
         self.page = page
-        self.log = page.get_by_role("log", name="What was said")
+        self.log = page.get_by_role("log", name="Messages")
         self.messages = self.log.get_by_role("article")
         self.live = page.locator(".live")
         self.chip = page.locator(".chip")
-        self.used = page.get_by_label("Used by this session")
+        self.used = page.get_by_label("Usage of this session")
         self.banner = page.locator(".banner")
         self.summary = page.get_by_role("region", name="Summary")
         self.refused = page.get_by_role("alert")
@@ -144,7 +144,7 @@ class Tab:
     def ends(self):
         """What it came to, once it has."""
         expect(self.summary).to_have_count(1, timeout=60_000)
-        earlier = self.page.get_by_role("button", name="Show what was said before")
+        earlier = self.page.get_by_role("button", name="Show earlier messages")
         while earlier.count():
             earlier.click()
         return self.commands()

@@ -161,8 +161,8 @@ def chosen(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
     for each in names:
         if settings.agents[each].driver in CHAT_DRIVERS:
             raise AgentSetupError(
-                f"agent {each!r} is a model without hands: it can't work on files",
-                "it can sit in a room; for work use the driver codex, claude-code, acp or command",
+                f"agent {each!r} can chat in rooms but can't edit files",
+                "for tasks use an agent with the driver codex, claude-code, acp or command",
             )
     return tuple(AgentName(each) for each in names)
 
