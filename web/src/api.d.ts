@@ -100,7 +100,7 @@ export interface paths {
         /** Runs, the newest first. */
         get: operations["get_runs"];
         put?: never;
-        /** Begin work on the board, a task, a talk, or a thread of full auto. */
+        /** Start a run. */
         post: operations["post_runs"];
         delete?: never;
         options?: never;
@@ -601,6 +601,8 @@ export interface components {
             driven: boolean;
             /** @default  */
             warning: string;
+            /** @default  */
+            resume: string;
         };
         /**
          * Tally
@@ -750,6 +752,39 @@ export interface components {
             model: string;
         };
         /**
+         * HoldView
+         * @description What has been said to all runs at once.
+         */
+        HoldView: {
+            hold: string;
+            since: string | null;
+            by: string;
+            stops: number;
+        };
+        /** InboxCount */
+        InboxCount: {
+            count: number;
+        };
+        /**
+         * LiveText
+         * @description Words as they come in. The log has what became of them.
+         */
+        LiveText: {
+            run: string;
+            kind: string;
+            text: string;
+            call: string;
+            start: number;
+            end: number;
+        };
+        /**
+         * Reset
+         * @description Views may have changed unseen: fetch them again. With `lost`, the log too.
+         */
+        Reset: {
+            lost: boolean;
+        };
+        /**
          * RoomSummary
          * @description Where a room stands. The stream says it anew, as `talk`, whenever it is another.
          */
@@ -781,7 +816,7 @@ export interface components {
         };
         /**
          * Summary
-         * @description What is known of a session that is over.
+         * @description The summary of an ended session.
          */
         Summary: {
             session: string;
@@ -938,39 +973,6 @@ export interface components {
          * @enum {unknown}
          */
         AtLimit: "pause" | "stop";
-        /**
-         * HoldView
-         * @description What has been said to all runs at once.
-         */
-        HoldView: {
-            hold: string;
-            since: string | null;
-            by: string;
-            stops: number;
-        };
-        /** InboxCount */
-        InboxCount: {
-            count: number;
-        };
-        /**
-         * LiveText
-         * @description Words as they come in. The log has what became of them.
-         */
-        LiveText: {
-            run: string;
-            kind: string;
-            text: string;
-            call: string;
-            start: number;
-            end: number;
-        };
-        /**
-         * Reset
-         * @description Views may have changed unseen: fetch them again. With `lost`, the log too.
-         */
-        Reset: {
-            lost: boolean;
-        };
         /** Health */
         Health: {
             version: string;
@@ -1073,7 +1075,7 @@ export interface components {
             last: number;
             at: string;
             run: components["schemas"]["RunView"];
-            auto: components["schemas"]["AutoView"] | null;
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
         };
         /** Replayed */
         Replayed: {
@@ -1157,7 +1159,7 @@ export interface components {
             asks: components["schemas"]["Ask"][];
             limits: components["schemas"]["Limits"];
             children: components["schemas"]["RunView"][];
-            auto: components["schemas"]["AutoView"] | null;
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
         };
         /** ReceiptList */
         ReceiptList: {
@@ -1612,7 +1614,7 @@ export interface components {
         };
         /**
          * TurnSummary
-         * @description What a decision is made from.
+         * @description The result of a turn, as input for a decision.
          */
         TurnSummary: {
             turn: number;
@@ -1655,7 +1657,7 @@ export interface components {
         };
         /**
          * History
-         * @description What the rules remember of the turns before.
+         * @description The facts about earlier turns that the rules need.
          */
         History: {
             /** @default [] */
@@ -1866,13 +1868,13 @@ export interface components {
         Driver: "acp" | "anthropic" | "claude-code" | "codex" | "command" | "ollama" | "openai" | "scripted";
         /**
          * PromptBy
-         * @description How a program is given its prompt.
+         * @description How a program receives its prompt.
          * @enum {unknown}
          */
         PromptBy: "arg" | "file" | "stdin";
         /**
          * DoneBy
-         * @description What counts as COMPLETE.
+         * @description When a turn counts as COMPLETE: by a signal in the output, or by a clean exit.
          * @enum {unknown}
          */
         DoneBy: "exit" | "signal";
@@ -2040,7 +2042,7 @@ export interface components {
         DecisionPolicy: "model" | "rules";
         /**
          * Approvals
-         * @description Who answers when an agent asks whether it may.
+         * @description Who answers an agent's request for approval.
          * @enum {unknown}
          */
         Approvals: "ask" | "never" | "policy";
@@ -3722,14 +3724,6 @@ export interface operations {
                         data: string;
                     } | {
                         /** @constant */
-                        event: "talk";
-                        data: string;
-                    } | {
-                        /** @constant */
-                        event: "auto";
-                        data: string;
-                    } | {
-                        /** @constant */
                         event: "hold";
                         data: string;
                     } | {
@@ -3743,6 +3737,14 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "reset";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "talk";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "auto";
                         data: string;
                     };
                 };

@@ -1,9 +1,14 @@
 // The switch of a full auto thread: on, off or over, and its label.
 
 import { threadActions } from './actions'
-import type { AutoView, RunView } from './api-types'
+import type { AutoView, RunDetail, RunView } from './api-types'
 
 export type SwitchState = 'on' | 'off' | 'over'
+
+/** The details of a run, if it is a thread of Full Auto. */
+export function autoDetail(detail: RunDetail['detail']): AutoView | undefined {
+  return detail && 'guards' in detail ? detail : undefined
+}
 
 /** A thread that a decision paused, or that is at its limit, is off: a person decides. */
 export function switchOf(run: RunView, auto: AutoView): SwitchState {

@@ -1,6 +1,7 @@
 // The runs: the latest, all that are not over, and what full auto adds to its own.
 
 import { get, part } from '../lib/api'
+import { autoDetail } from '../lib/auto-switch'
 import type { AutoView, RunDetail, RunList, RunView } from '../lib/api-types'
 import { KeyedStore } from './keyed-store.svelte'
 
@@ -31,7 +32,8 @@ class Runs {
   }
 
   /** Adds a run that a page fetched by itself. */
-  addDetail({ run, auto }: RunDetail): void {
+  addDetail({ run, detail }: RunDetail): void {
+    const auto = autoDetail(detail)
     this.add(new Map([[run.id, run]]), new Map(auto ? [[auto.run, auto]] : []))
   }
 }
