@@ -39,7 +39,7 @@ async def test_a_link_planted_in_the_workspace_does_not_move_a_mount(
     elsewhere.mkdir()
     (box_folders.workspace / "deep").symlink_to(f"/oldroot{elsewhere}")
 
-    with pytest.raises(LaunchError, match="is a link"):
+    with pytest.raises(LaunchError, match="is a symbolic link"):
         await run(launcher, box_folders.launch("true", read=(str(shown),)))
 
     assert list(elsewhere.iterdir()) == []
