@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from allstop.settings.model.work import PROTECTED
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import Repository
@@ -20,6 +19,7 @@ from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
 from allstop.settings import Environment
+from allstop.settings.model.tasks import PROTECTED
 
 AGENT = '[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n'
 CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'
