@@ -93,6 +93,7 @@ LATER = (
 
 @pytest.fixture
 def evil(person):
+    person.runs_here = False  # Python looks for modules in the folder it is started in
     return person.home / "planted"
 
 

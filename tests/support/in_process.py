@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -11,20 +12,19 @@ from contextlib import contextmanager
 
 import anyio
 
-COMMANDS = {
-    *("add", "edit", "export", "import", "list", "next", "rm", "show"),
-    *("comment", "limit", "mode", "pin"),
-    *("log", "receipts", "replay", "status", "today", "usage"),
-    *("approvals", "config", "guidance", "init", "trust"),
-}
-"""Commands that read or write one record and end: they start no agent and hold no lock."""
+OWN_PROCESS = {"demo", "mcp", "up", "watch"}
+"""Commands that serve until they are ended, or that show how the program starts."""
+
+READ_LINES = {"auto", "room"}
+"""Commands that read their standard input while they work."""
 
 
-def can_run_here(arguments):
+def can_run_here(arguments, stdin):
     """Whether a command needs no process of its own, and this thread can run it."""
+    command = arguments[0] if arguments else ""
     return (
-        bool(arguments)
-        and arguments[0] in COMMANDS
+        command not in OWN_PROCESS
+        and not (command in READ_LINES and stdin is not None)
         and threading.current_thread() is threading.main_thread()
         and not _in_event_loop()
     )
@@ -43,16 +43,26 @@ def run_here(arguments, cwd, environment, stdin=None):
     from allstop.__main__ import main
 
     with (
-        tempfile.TemporaryFile("w+", encoding="utf-8") as given,
+        _input(stdin) as given,
         tempfile.TemporaryFile("w+", encoding="utf-8") as out,
         tempfile.TemporaryFile("w+", encoding="utf-8") as err,
     ):
-        given.write(stdin or "")
-        given.seek(0)
         with _as_process(["allstop", *arguments], cwd, environment, (given, out, err)):
             code = _code(main)
         texts = [_content(stream) for stream in (out, err)]
     return subprocess.CompletedProcess(["allstop", *arguments], code, *texts)
+
+
+@contextmanager
+def _input(text):
+    if text is None:
+        with open(os.devnull, encoding="utf-8") as nothing:
+            yield nothing
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        file.write(text)
+        file.seek(0)
+        yield file
 
 
 def _code(main):
@@ -75,6 +85,7 @@ def _code(main):
 def _as_process(arguments, cwd, environment, streams):
     """Arguments, folder, environment and standard streams belong to the whole process."""
     before = sys.argv, os.getcwd(), dict(os.environ), (sys.stdin, sys.stdout, sys.stderr)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
     sys.argv = arguments
     sys.stdin, sys.stdout, sys.stderr = streams
     os.chdir(cwd)
@@ -85,6 +96,7 @@ def _as_process(arguments, cwd, environment, streams):
         sys.argv, folder, variables, (sys.stdin, sys.stdout, sys.stderr) = before
         os.chdir(folder)
         _set_environment(variables)
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)  # the program raises it for itself
 
 
 def _set_environment(variables):

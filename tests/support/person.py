@@ -26,6 +26,7 @@ class Person:
         self.repository = repository
         self.started = []
         self.variables = {}
+        self.runs_here = True  # commands need no process of their own unless a test is about that
 
     @property
     def places(self):
@@ -49,7 +50,7 @@ class Person:
 
     def try_allstop(self, *arguments, stdin=None):
         """Run a command to its end, in this process where it needs none of its own."""
-        if in_process.can_run_here(arguments):
+        if self.runs_here and in_process.can_run_here(arguments, stdin):
             return in_process.run_here(arguments, self.repository, self.environment, stdin)
         return self.run_process(*arguments, stdin=stdin)
 
