@@ -173,7 +173,7 @@ def test_f8_demo_of_a_goal(guided):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("[]", "no summary of a turn"), ('{"status": 1}', "no summary"), ("", "goal")],
+    [("[]", "a turn summary"), ('{"status": 1}', "a turn summary"), ("", "goal")],
 )
 def test_f8_demo_refuses_what_is_no_summary(guided, text, says):
     done = guided().try_allstop("guidance", "demo", "--summary", "-", stdin=text)

@@ -301,7 +301,7 @@ async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(pers
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_q13_allstop_in_mid_command(person, agent):
-    """Q13, K2, F5: no process of a real agent survives; bench/stopping.py measures the time."""
+    """Q13, K2, F5: no process of a real agent survives; bench/stop.py measures the time."""
     marker = f"3{os.getpid()}.75"
 
     def answer(asked):

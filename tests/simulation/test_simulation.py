@@ -90,7 +90,7 @@ def test_q17_every_command_and_every_kind_of_run_takes_part():
         if kinds == set(SCENARIOS) and commands >= set(get_args(Command)):
             break
         history = simulated_run.Simulation(seed)
-        run_seeded(seed, history.sail)
+        run_seeded(seed, history.play)
         for run in (HELM, *history.disk.runs()):
             for event in history.disk.events(run):
                 match event:
