@@ -147,7 +147,7 @@ def test_f10_a_thread_is_started_gets_a_message_and_is_switched_off_and_on(scene
 
     page.get_by_role("button", name="Abort").click()
     page.get_by_role("dialog").get_by_role("button", name="Abort").click()
-    expect(page.get_by_text("Ended: aborted")).to_be_visible()
+    expect(page.get_by_text("Ended: aborted", exact=True)).to_be_visible()
     expect(switch).to_have_count(0)
 
 
@@ -242,7 +242,7 @@ def test_f3_after_a_safety_pause_a_person_checks_and_switches_it_on(scene, visit
     expect(page.get_by_role("tabpanel")).to_contain_text("AGENTS.md")
     page.get_by_role("switch", name="Full auto").click()
 
-    expect(page.get_by_text("Ended: done")).to_be_visible()
+    expect(page.get_by_text("Ended: done", exact=True)).to_be_visible()
     expect(latest).to_contain_text("by rules, after a look by the control room")
 
 

@@ -81,7 +81,7 @@ def test_f10_codex_does_not_run_a_denied_command(scene, visit):
     card.get_by_label("Reason for Deny").fill("Those are my notes.")
     card.get_by_role("button", name="Deny").click()
 
-    expect(page.get_by_text("Over: done")).to_be_visible(timeout=40_000)
+    expect(page.get_by_text("Ended: done", exact=True)).to_be_visible(timeout=40_000)
     assert "old" in scene.person.git("ls-tree", "--name-only", "main").split()
     log = str(scene.ask(f"/runs/{run}/events?limit=1000"))
     assert "Those are my notes." in log
@@ -94,7 +94,7 @@ def test_f10_codex_runs_an_allowed_command(scene, visit):
 
     asked(page).get_by_role("button", name="Allow", exact=True).click()
 
-    expect(page.get_by_text("Over: done")).to_be_visible(timeout=40_000)
+    expect(page.get_by_text("Ended: done", exact=True)).to_be_visible(timeout=40_000)
     assert "old" not in scene.person.git("ls-tree", "--name-only", "main").split()
     page.get_by_role("tab", name="Changes").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("old/notes.txt")
