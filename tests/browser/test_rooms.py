@@ -112,7 +112,7 @@ def test_a_stream_that_was_cut_shows_everything_once(salon):
     salon.room.kill()
     salon.person.allstop("room", "Second.")
     reopened(salon)
-    tab.shows("Second.", within_s=30)
+    tab.shows("Second.", within_s=60)
     expect(tab.page.get_by_role("button", name="Start")).to_be_visible()
     tab.begin("Third.", "Collaborate")
 

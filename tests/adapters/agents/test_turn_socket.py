@@ -136,7 +136,7 @@ async def test_b7_who_has_no_more_to_say_is_still_answered(doors):
     watch = Deliberate()
     lines = "\n".join([call("progress", percent=1, text="x"), call("ask", 2, question="Which?")])
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with opened(doors, Desk(watch)) as way:
             done = await anyio.run_process([way.program(BARE), "mcp"], input=lines.encode())
 
@@ -349,7 +349,7 @@ async def test_b7_a_question_of_somebody_who_has_gone_is_taken_back(doors):
     """B7, F5: nobody is kept waiting for an answer that nobody wants."""
     watch = Slow()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with opened(doors, Desk(watch)) as way:
             async with visiting(way, call("ask", question="Which?")):
                 await watch.asked.wait()

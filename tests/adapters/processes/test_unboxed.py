@@ -68,7 +68,7 @@ async def test_a_program_that_waits_to_be_thawed_can_be_put_down(launcher, place
             await run(launcher, place.launch("touch", "started"))
 
         group.start_soon(start)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not recorded(live_dir):
                 await anyio.sleep(0.01)
         killed = put_down_recorded(live_dir)
@@ -86,7 +86,7 @@ async def test_it_can_be_frozen_and_thawed(launcher, place, token):
         await anyio.sleep(0.05)
         after = beats(place)
         await launcher.thaw("run")
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while beats(place) == before:
                 await anyio.sleep(0.01)
 
