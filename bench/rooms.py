@@ -118,10 +118,10 @@ async def stopping(times: int) -> None:
 def beside(turns: int) -> None:
     print(f"{turns} turns of two agents that take no time, durable each turn")
     with tempfile.TemporaryDirectory() as folder:
-        wall, cpu = timed(lambda: anyio.run(talk, Path(folder) / "room", 1, turns))
+        cost = timed(lambda: anyio.run(talk, Path(folder) / "room", 1, turns), turns)
         kb = size(Path(folder) / "room") / turns / 1e3
         print(
-            f"    {'allstop':10} {cpu / turns * 1e3:.3f} ms CPU a turn, {turns / wall:,.0f} turns/s,"
+            f"    {'allstop':10} {cost.cpu_ms:.3f} ms CPU a turn, {cost.per_s:,.0f} turns/s,"
             f" {kb:.1f} KB written a turn"
         )
     for name, packages in PACKAGES.items():
